@@ -41,14 +41,14 @@ async function endUnderLock(
   log: Log,
 ): Promise<EndedProcesses> {
   const mark = new StopMark(dataDir);
-  const wasThere = mark.isThere;
-  mark.leave(); // first, so that the next start settles everything that is ended below
+  const existed = mark.exists;
+  mark.write(); // first, so that the next start settles everything that is ended below
   const standbyDrivers = await endStandbys(dataDir);
   const warmServers = await endServers(dataDir);
   const metastores = await endMetastores(dataDir);
   const programs = await endProgramsBelow(dataDir);
   await endPortHolder(dataDir); // after the programs, which could take the port
   const postgresPid = databaseUrl === null ? await stopLeftover(lock, log) : undefined;
-  if (programs + warmServers === 0 && !wasThere) mark.remove();
+  if (programs + warmServers === 0 && !existed) mark.remove();
   return { programs, warmServers, metastores, standbyDrivers, postgresPid };
 }

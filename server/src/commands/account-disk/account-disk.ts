@@ -31,9 +31,9 @@ interface RunningCommands {
   endRunsOf(accountId: number, cause: string): void;
 }
 
-/** Measuring takes at most this part of the time; more when the account may soon reach its quota. */
-const PART_OF_TIME = 1 / 20;
-const PART_IN_NEED = 1 / 2;
+/** Measuring takes at most this share of the time; more when the account may soon reach its quota. */
+const TIME_SHARE = 1 / 20;
+const TIME_SHARE_NEAR_QUOTA = 1 / 2;
 
 interface Measured {
   readonly used: number;
@@ -57,8 +57,8 @@ export class AccountDisk {
     if (over === undefined) return;
     throw new Fault(
       "invalid",
-      `The account cannot submit commands: ${over}. Room comes back when its results and logs expire; ask the ` +
-        "operator to remove files of its local storage or for a larger quota.",
+      `The account cannot submit commands: ${over}. Space is freed when its results and logs expire; or ask the ` +
+        "operator to remove files from its local storage or to raise the quota.",
     );
   }
 
@@ -142,6 +142,6 @@ export class AccountDisk {
 
 function isDue(last: Measured | undefined, freeBytes: number, quotaBytes: number): boolean {
   if (last === undefined) return true;
-  const isInNeed = last.used > quotaBytes || last.freeBytes - freeBytes >= (quotaBytes - last.used) / 8;
-  return performance.now() - last.at >= last.workMs / (isInNeed ? PART_IN_NEED : PART_OF_TIME);
+  const isNearQuota = last.used > quotaBytes || last.freeBytes - freeBytes >= (quotaBytes - last.used) / 8;
+  return performance.now() - last.at >= last.workMs / (isNearQuota ? TIME_SHARE_NEAR_QUOTA : TIME_SHARE);
 }

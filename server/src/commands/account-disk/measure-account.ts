@@ -5,19 +5,19 @@ import { measureUsage } from "../../lib/disk-usage.ts";
 export interface AccountToMeasure {
   /** `<data>/accounts/<id>`. */
   readonly folder: string;
-  /** Names of the folders of its running commands: these change. */
+  /** Names of the folders of its running commands, which are measured every time. */
   readonly running: readonly string[];
-  /** The bytes that an inode counts for at least. */
+  /** The least size that a file or folder counts with. */
   readonly leastBytes: number;
 }
 
 const COMMANDS = "commands";
-/** Retention takes parts of them away. */
+/** A measured size expires, because pruning removes files of ended commands. */
 const KNOWN_FOR_MS = 10 * 60_000;
 
 /**
- * Measures accounts' folders. The folder of an ended command is measured once in ten minutes, so that a look costs little
- * more than what has changed, whatever is stored.
+ * Measures accounts' folders. The folder of an ended command is measured once in ten minutes, so the cost depends on what
+ * has changed rather than on how much is stored.
  */
 export class AccountMeter {
   readonly #known = new Map<string, { readonly bytes: number; readonly at: number }>();
@@ -61,6 +61,6 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // nothing of it is there yet
+    return []; // the folder does not exist yet
   }
 }

@@ -29,7 +29,7 @@ export interface ProgramFolders {
   readonly events: string;
   readonly input: string;
   readonly tmp: string;
-  /** The passwd and group files that tell the program its user. */
+  /** The passwd and group files that name the program's user. */
   readonly user: string;
   /** The account's own storage. */
   readonly storage: string;
@@ -63,8 +63,8 @@ export interface FolderOwner {
 }
 
 /**
- * Makes the folders of an attempt, after removing what an earlier claim has left. If the server runs as root, the parent
- * folders can be passed but not read by the program's user.
+ * Makes the folders of an attempt, after removing those of an earlier claim. If the server runs as root, the program's
+ * user can traverse the parent folders but not list them.
  */
 export async function makeAttempt(folder: string, owner: FolderOwner): Promise<ProgramFolders> {
   await removeTree(folder);

@@ -16,15 +16,15 @@ import type { ResultTable } from "./query-schema.ts";
 export interface Executor {
   /** Why such a command cannot start on this node now, for people; null: it can. */
   unready(command: CommandCluster): string | null;
-  /** It starts even when the disk of the node is nearly full or its account is above its quota. */
+  /** A command starts even if the node's disk is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
-  /** It may safely run twice: when its node is lost, any node begins it again. */
+  /** A command may safely run twice: when its node is lost, any node begins it again. */
   readonly isRestartable?: boolean;
   /** When `signal` is aborted, it may stop and reject, but must not leave anything half done. */
   prepare(run: CommandRun, signal: AbortSignal): Promise<PreparedRun>;
   /** Finds the run again by its stored handle, on the node that stored it. */
   adopt(run: CommandRun, handle: unknown): Promise<LiveRun>;
-  /** Called after its end is stored: removes the files that are not needed any more. */
+  /** Called after the end of the run is stored: removes the files that are not needed any more. */
   tidy(run: CommandRun): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface PreparedRun {
 export interface LiveRun {
   /** JSON: all that `adopt` needs besides the run. */
   readonly handle: unknown;
-  /** Lets it begin. Does nothing if it has begun already. */
+  /** Does nothing if it has begun already. */
   begin(): Promise<void>;
   /** Never fails because of what the program wrote. */
   look(): Promise<RunState>;
@@ -43,7 +43,7 @@ export interface LiveRun {
   changed(signal: AbortSignal): Promise<void>;
   /** Settles when nothing of it is left running; `look` then says how it ended. */
   stop(): Promise<void>;
-  /** This server stops and the run goes on: releases what this process holds of it, so that the next server can adopt it. */
+  /** Called when this server stops and the run goes on: releases its resources here, so that the next server can adopt it. */
   leave?(): void;
 }
 
@@ -66,9 +66,9 @@ export type RunOutcome =
       /** The query and the columns of the result, where it has columns. */
       readonly resultTable?: ResultTable;
     }
-  /** It is gone without a report: it may have done all of its work or none. */
+  /** It disappeared without a report: it may have done all of its work or none. */
   | { readonly state: "lost"; readonly cause: string }
-  /** It is gone and certainly never began. */
+  /** It certainly never began, and nothing of it runs. */
   | { readonly state: "never-began" };
 
 /** The cluster that a command runs on. */

@@ -52,7 +52,7 @@ export abstract class InProcessRun implements LiveRun {
     else this.setOutcome({ state: "never-began" });
   }
 
-  /** The next server goes on with it, so its outcome here does not matter. */
+  /** The next server continues the run, so its outcome here does not matter. */
   leave(): void {
     this.#isLeft = true;
     this.endBy(CANCELLED);
@@ -62,17 +62,17 @@ export abstract class InProcessRun implements LiveRun {
     return this.#isLeft;
   }
 
-  /** Aborted when the work has to end. */
+  /** Aborted when the work has to stop. */
   protected get ending(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** The outcome of work that had to end; undefined: it ends by itself. */
+  /** The outcome of work that was stopped; undefined: it was not stopped. */
   protected get endedBy(): RunOutcome | undefined {
     return this.#endedBy;
   }
 
-  /** Ends the work; the first outcome given counts. */
+  /** Stops the work. If called several times, the first outcome counts. */
   protected endBy(outcome: RunOutcome): void {
     this.#endedBy ??= outcome;
     this.#ending.abort();

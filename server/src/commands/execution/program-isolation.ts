@@ -21,6 +21,6 @@ export async function checkMayRunPrograms(
   throw new Fault(
     "invalid",
     `command_type ${commandType} cannot run for this account: nothing isolates programs on this machine. An operator ` +
-      "installs bubblewrap, or sets HEADGATE_ISOLATION=none and so lets accounts read each other's files.",
+      "can install bubblewrap, or set HEADGATE_ISOLATION=none, which lets accounts read each other's files.",
   );
 }

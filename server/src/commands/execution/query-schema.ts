@@ -9,8 +9,8 @@ const LONGEST_QUERY = 4096;
 const LONGEST_SCHEMA = 64 * 1024;
 
 /**
- * `qlog` of §2.2: the columns of the result, by query. A long query is cut. If the columns do not fit, all of them are left
- * out, because readers would take a part for the whole.
+ * `qlog` of §2.2: the columns of the result, by query. A long query is cut. If not all columns fit, there is no `qlog`,
+ * because readers would take a part for the whole.
  */
 export function querySchema({ query, columns }: ResultTable): string | null {
   const key = query.length > LONGEST_QUERY ? `${query.slice(0, LONGEST_QUERY).toWellFormed()}…` : query;

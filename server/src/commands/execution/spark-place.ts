@@ -14,7 +14,7 @@ export interface PlacedProcess {
   readonly generation: number;
 }
 
-/** What the account, its metastore, the cluster and the app currently add to the JVMs of the place. */
+/** The current configuration of the place's JVMs, from the account, its metastore, the cluster and the app. */
 export type ContributionsOf = (place: SparkPlace) => Promise<Contribution>;
 
 export function placeKey({ accountId, clusterId, appId }: SparkPlace): string {

@@ -52,7 +52,7 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
   };
 }
 
-/** §4.5: the template of a table refresh says its type, too. */
+/** §4.5: the template of a table refresh implies its type. */
 function commandTypeOf(body: SubmissionInput): CommandType {
   const given = body.command_type ?? (isRefresh(body) ? "HiveCommand" : undefined);
   const type = COMMAND_TYPES.find((each) => each === given);

@@ -23,7 +23,7 @@ export interface WithOtherNodes {
 export interface OtherNodesOptions {
   readonly db: Queryable;
   readonly ownId: string;
-  /** A node that counts as dead is not asked. */
+  /** Requests are not forwarded to a node that counts as dead. */
   readonly isSilent: (nodeId: string) => boolean;
   readonly log: Log;
 }

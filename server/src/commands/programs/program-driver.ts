@@ -38,7 +38,7 @@ export interface DriverLaunch {
   readonly readOnly: readonly string[];
   /** Lines that the command's log shows before the output of the program. */
   readonly notes?: readonly string[];
-  /** The memory that it takes, where the launch knows it better than `memoryMiB` does; absent: as `memoryMiB` says. */
+  /** The memory that it takes, if that is known more exactly than by `ProgramDriver.memoryMiB`. */
   readonly memoryMiB?: number;
   /** How a standby driver can run the same program; undefined: it cannot. */
   readonly handOver?: HandOver | undefined;
@@ -49,7 +49,7 @@ export interface HandOver {
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
-  /** The order that it gets on its standard input. */
+  /** The order to run the program, for the driver's standard input. */
   readonly input: string;
 }
 
@@ -57,7 +57,7 @@ export interface StandbyLaunch extends Omit<DriverLaunch, "handOver" | "notes"> 
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
-  /** The line that it writes when it is ready to wait. */
+  /** The line that it writes when it is ready to take a program. */
   readonly greeting: string;
   readonly memoryMiB: number;
 }

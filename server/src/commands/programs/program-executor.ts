@@ -214,9 +214,9 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
     case "cancelled":
       return { kind: "cancelled", cause: "cancelled" };
     case "disk-full":
-      return { kind: "disk-full", cause: `the disk is full: ${message ?? "its output could not be kept"}` };
+      return { kind: "disk-full", cause: `the disk is full: ${message ?? "its output could not be stored"}` };
     case "limit":
-      return { kind: "failed", cause: message ?? "it took more than a limit allows" };
+      return { kind: "failed", cause: message ?? "it exceeded a limit" };
     case "unused": // and so has no end of its own
     case "spawn-failed":
     case "lease-lost":

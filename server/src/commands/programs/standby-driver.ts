@@ -19,7 +19,7 @@ export interface StandbyDriverOptions {
   readonly sandbox: Sandbox;
   readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
   readonly allowance: Allowance;
-  /** Null: a driver whose server has gone waits until its time is over. */
+  /** Null: without its server, a driver waits until its time is over. */
   readonly orphan: OrphanTerms | null;
   readonly log: Log;
   /** Monotonic milliseconds. */
@@ -85,7 +85,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
       await openRunnerClient(this.folder).waitForEnd(signal);
     } catch (error) {
       const fields = { err: error, place: this.key };
-      if (!signal.aborted) this.#options.log.warn(fields, "a standby driver cannot be watched any more");
+      if (!signal.aborted) this.#options.log.warn(fields, "the status of a standby driver cannot be read");
     }
   }
 

@@ -25,22 +25,22 @@ export interface StandbyOptions extends StandbyDriverOptions {
 
 /** A driver to be started. Its generation is the app's at its last program. */
 interface Want extends PlacedProcess {
-  /** Until then, its start would slow down the program that took the last one. */
+  /** An earlier start would slow down the program that took the previous driver. */
   readonly notBefore: number;
-  /** Known since the last attempt to start it; 0: not tried since its last program. */
+  /** Known after the first attempt to start it; 0: not known yet. */
   readonly memoryMiB: number;
 }
 
 /** The node's memory for standby drivers. */
 export interface StandbyRoom {
-  /** Not used by anything that runs. */
+  /** The memory that no process uses. */
   readonly freeMiB: number;
-  /** Not used by what is about to run, either. */
+  /** `freeMiB` without the memory of commands that are about to start. */
   readonly spareMiB: number;
 }
 
 const AFTER_USE_MS = 30_000;
-const NONE_WAITS = "a standby driver could not be started";
+const START_FAILED = "a standby driver could not be started";
 
 export class StandbyDrivers {
   readonly #options: StandbyOptions;
@@ -54,7 +54,7 @@ export class StandbyDrivers {
     this.#supervisor = new Supervisor({
       keyText: placeKey,
       name: "a standby driver",
-      startFailure: NONE_WAITS,
+      startFailure: START_FAILED,
       describe: ({ key: place, folder }) => ({ place, folder }),
       log: options.log,
       onDeath: (standby) => this.#noteDeath(standby),
@@ -148,7 +148,7 @@ export class StandbyDrivers {
     await this.endUnused(() => true); // the one that was being started
   }
 
-  /** Starts one at a time. After a failure, the place gets none before its next program. */
+  /** After a failure, the place gets no standby driver before its next program. */
   async #start(place: SparkPlace, spareMiB: number): Promise<void> {
     try {
       const standby = await this.#open(place, spareMiB);
@@ -156,7 +156,7 @@ export class StandbyDrivers {
       await this.#supervisor.add(standby).ready.catch(() => this.#wants.delete(placeKey(place)));
     } catch (error) {
       this.#wants.delete(placeKey(place));
-      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, place }, NONE_WAITS);
+      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, place }, START_FAILED);
     }
   }
 

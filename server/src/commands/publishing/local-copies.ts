@@ -5,9 +5,9 @@ import { ObjectStoreError } from "../../engines/object-store/object-store-error.
 import { type PublishedCommand, RESULT_NAME, logName, publishedPath } from "../output/published-text.ts";
 
 /**
- * Published results and logs in the local folder of an account without external storage. They are removed together with the
- * files that they were made of; nothing is removed from external storage. Programs of the account can change the folder, so
- * no link in it is followed, and copies that they have changed are ignored.
+ * Published results and logs in the local folder of an account without external storage. They are removed together with
+ * the files of their command; nothing is removed from external storage. Programs of the account can change the folder,
+ * so no link in it is followed, and copies that they have changed are ignored.
  */
 export interface LocalCopies {
   /** Their size in bytes. */

@@ -93,7 +93,7 @@ export class Publisher {
     } catch (error) {
       this.#options.log.warn(
         { err: error, account: accountId },
-        "published attempts could not be stored as published; they will be uploaded again",
+        "uploaded attempts could not be marked as published; they will be uploaded again",
       );
     }
   }

@@ -15,7 +15,7 @@ export interface Uploads {
   stop(): void;
 }
 
-/** Each holds a few parts in memory. */
+/** Each upload holds a few parts in memory. */
 const UPLOADS_AT_ONCE = 16;
 export const UPLOADS_OF_ACCOUNT = 2;
 /** From this size on, asking whether the object exists costs less than uploading it again. */

@@ -34,7 +34,7 @@ export interface PlanInput {
 }
 
 /**
- * Fair between accounts: the next place goes to the account with the fewest running commands, then to the command that
+ * Fair between accounts: the next claim goes to the account with the fewest running commands, then to the command that
  * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own lane,
  * and after a while its account (`memory-rules.ts`). A command that is larger than this node is left to a larger one and
  * holds up no smaller one among the candidates. The candidates are the first of their lane, by size class: many commands

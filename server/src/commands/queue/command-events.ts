@@ -2,13 +2,13 @@ import type { Notifications } from "../../db/notifications.ts";
 import type { Log } from "../../lib/log.ts";
 
 /**
- * Events of commands, for requests that wait. Messages between nodes only make it fast: each wait also polls the rows, with
+ * Events of commands, for requests that wait. Messages between nodes only save time: each wait also polls the rows, with
  * one query for all waiters of a node.
  */
 export interface CommandEvents {
-  /** After a submission has been committed: something may be claimed. */
+  /** Call it after a submission has been committed: the nodes then look for commands to claim. */
   wake(): void;
-  /** After a cancel has been committed: the node that runs the command looks at it. */
+  /** Call it after a cancel has been committed: the node that runs the command then ends it. */
   cancelled(commandId: number): void;
   /** Call it after the stop of an app has been committed: every node then checks its servers. */
   appStopped(): void;
@@ -32,7 +32,7 @@ export interface CommandEventsOptions {
   log: Log;
 }
 
-/** The side of the queue and of the servers of apps. */
+/** The events as the queue and the servers of apps use them. */
 export interface CommandEventSource extends CommandEvents {
   /** The listener is called when something may be claimed, or a run is to be cancelled. */
   onWake(listener: () => void): void;
@@ -42,7 +42,7 @@ export interface CommandEventSource extends CommandEvents {
   noteEnd(commandId: number): void;
   /** Something may be claimed by another node. */
   wakeNodes(): void;
-  /** Settles every `ended`, now and later, without waiting. */
+  /** Settles all pending calls of `ended`, and later ones at once. */
   endWaits(): void;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
     try {
       if (ids.length > 0) (await findEnded(ids)).forEach(resolveAll);
     } catch (error) {
-      log.debug({ err: error }, "could not look for ended commands; trying again");
+      log.debug({ err: error }, "ended commands could not be read; trying again");
     }
     timer = undefined;
     lookIn(LOOK_EVERY_MS);
@@ -77,16 +77,16 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
     if (!closed && waiters.size > 0) timer ??= setTimeout(() => void look(), milliseconds).unref();
   };
 
-  const tell = (listeners: readonly (() => void)[]): void => {
+  const notify = (listeners: readonly (() => void)[]): void => {
     for (const listener of listeners) listener();
   };
   const notifications = connect((message) => {
-    if (message === WAKE) tell(wakeListeners);
-    if (message === APP_STOPPED) tell(appListeners);
+    if (message === WAKE) notify(wakeListeners);
+    if (message === APP_STOPPED) notify(appListeners);
     if (message.startsWith(ENDED)) resolveAll(Number(message.slice(ENDED.length)));
   });
   const wake = (): void => {
-    tell(wakeListeners); // without waiting for the message
+    notify(wakeListeners); // without waiting for the message
     notifications.publish(WAKE);
   };
   const endWaits = (): void => {

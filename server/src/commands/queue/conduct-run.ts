@@ -22,8 +22,8 @@ import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./sett
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
- * `released`: it never began. `left`: the row is still this node's, because the server stops or something failed; the next
- * look at the rows adopts it.
+ * `released`: it never began. `left`: this node still holds the row, because the server stops or something failed; the run
+ * is adopted when the rows are read again.
  */
 export type RunEnd = "settled" | "released" | "left";
 
@@ -122,7 +122,7 @@ export class ConductedRun {
       // It cannot be ended or observed, or its end could not be stored before the server stopped.
       this.#services.log.error(
         { err: error, command: this.claim.id },
-        "a run failed in the server; the next look adopts it",
+        "the supervision of a run failed; the run will be adopted again",
       );
       return "left";
     }
@@ -245,7 +245,7 @@ export class ConductedRun {
     return settled;
   }
 
-  /** A run that could not begin several times is given up. */
+  /** Gives up a run that could not begin several times. */
   #outOfPatience(): BegunOutcome | undefined {
     const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
     if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;

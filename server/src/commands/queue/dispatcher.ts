@@ -34,7 +34,7 @@ export class Dispatcher {
   readonly #services: ConductServices;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<number, ConductedRun>();
-  /** Fences of runs settled here: a look that began before that must not adopt them. */
+  /** Fences of runs settled here. Rows that were read before must not make them adopted again. */
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
   readonly #heartbeat: Heartbeat;
@@ -91,7 +91,7 @@ export class Dispatcher {
     );
     // The programs end in time, but their rows cannot be settled while the database is unreachable.
     const late = delay(STORE_PATIENCE_MS, "late" as const, { ref: false });
-    if ((await Promise.race([this.#endKnownRuns(), late])) === "late") this.#options.stopMark.leave();
+    if ((await Promise.race([this.#endKnownRuns(), late])) === "late") this.#options.stopMark.write();
   }
 
   /**
@@ -110,7 +110,7 @@ export class Dispatcher {
   /** Settles the runs that were ended while no server ran. The mark stays until all of them are settled. */
   async #settleStopped(): Promise<void> {
     const { stopMark } = this.#options;
-    if (!stopMark.isThere) return;
+    if (!stopMark.exists) return;
     await this.#reconcile();
     await this.#endKnownRuns();
     if (!this.#stopping.signal.aborted) stopMark.remove();
@@ -174,10 +174,10 @@ interface Repetition {
   readonly ended: Promise<void>;
 }
 
-/** Each submission pokes. A run for each of them would cost as much as the submissions themselves. */
-const RESPITE_MS = 20;
+/** Each submission pokes. To run the work for each of them would cost as much as the submissions themselves. */
+const SHORTEST_PAUSE_MS = 20;
 
-/** The result of a run: `idle` if it found nothing to do, as another run right after it would. */
+/** `idle`: there was nothing to do, and an immediate repetition would find nothing either. */
 type Worked = "busy" | "idle";
 
 /**
@@ -189,7 +189,7 @@ function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSig
   const run = async (): Promise<void> => {
     while (!stopping.aborted) {
       wake = Promise.withResolvers<void>();
-      const respite = delay(RESPITE_MS);
+      const shortestPause = delay(SHORTEST_PAUSE_MS);
       let worked: Worked = "idle";
       try {
         worked = await work();
@@ -199,7 +199,7 @@ function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSig
       const timer = setTimeout(wake.resolve, everyMs);
       await (stopping.aborted ? undefined : wake.promise);
       clearTimeout(timer);
-      if (worked === "idle") await respite;
+      if (worked === "idle") await shortestPause;
     }
   };
   stopping.addEventListener("abort", () => wake.resolve());

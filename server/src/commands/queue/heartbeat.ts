@@ -20,13 +20,13 @@ export interface HeartbeatOptions {
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** The database knew this node when it was asked at that time. */
+  /** Called when the database has confirmed a heartbeat that was sent at that time. */
   readonly renewLease: (askedAt: number) => void;
 }
 
 const HEARTBEATS_PER_LEASE = 20;
 /** A heartbeat also reads the state that an operator gave the node. */
-const HEARTBEAT_AT_LEAST_MS = 5000;
+const LONGEST_INTERVAL_MS = 5000;
 /** A smaller step back delays due commands by less than this, and does not justify a repair of all waiting rows. */
 const STEP_MS = 1000;
 
@@ -51,7 +51,7 @@ export class Heartbeat {
   async beat(): Promise<void> {
     const { db, node, nodeWatch, leaseSeconds, metrics, now, renewLease } = this.#options;
     const askedAt = now();
-    const everyMs = Math.min(HEARTBEAT_AT_LEAST_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
+    const everyMs = Math.min(LONGEST_INTERVAL_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
     if (askedAt - this.#beatAt < everyMs) return;
     let reply: HeartbeatReply | undefined;
     try {
@@ -68,7 +68,7 @@ export class Heartbeat {
     await nodeWatch.look();
   }
 
-  /** Repairs due times when the database's clock was set back; also after a start, because it may have been before. */
+  /** Repairs due times if the database's clock was set back, and after a start, because that is not known then. */
   async #noteTime(databaseMs: number, askedAt: number): Promise<void> {
     const { db, node, log, now } = this.#options;
     const last = this.#last;

@@ -15,7 +15,7 @@ export interface LoadSharingOptions {
   readonly wakeNodes: () => void;
 }
 
-/** About the time between two looks: a node that can take a command has taken it by then. */
+/** About the interval at which nodes poll: a node that can take a command has taken it by then. */
 const LEFT_FOR_MS = 900;
 /**
  * A node that did not take its command is passed over for a while. It may only be slow for a moment; but if it has no Spark
@@ -34,7 +34,7 @@ export class LoadSharing {
     this.#options = options;
   }
 
-  /** Which of the claims this node takes now. Asks the database only when there are claims and another node to take them. */
+  /** Returns the claims that this node takes now. Queries the database only if another node could take some. */
   async choose(claims: readonly PlannedClaim[], nodes: readonly WatchedNode[]): Promise<PlannedClaim[]> {
     const { db, node, caps, now, wakeNodes } = this.#options;
     const overdue = this.#noteOverdue(claims);
@@ -91,7 +91,7 @@ function loadsByNode(rows: readonly LoadRow[]): Map<string, LoadRow[]> {
   return Map.groupBy(rows, ({ nodeId }) => nodeId);
 }
 
-/** Counts commands only: idle servers give up their memory, and servers of other nodes are not known here. */
+/** Counts only commands: idle servers release their memory, and servers of other nodes are not known here. */
 function loadOf(
   { id, memoryBudgetMiB }: Pick<WatchedNode, "id" | "memoryBudgetMiB">,
   loads: ReadonlyMap<string, readonly LoadRow[]>,

@@ -36,8 +36,8 @@ function fieldOf(command: RunnableCommand, { stated }: MemoryUse): string {
 
 /**
  * The largest memory budget that a command could get in this installation. A node counts unless an operator has drained
- * it or its runs count as lost: a large node that is paused or starts again must not make commands fail. This node counts
- * always, so there is an answer before any node is registered. Pure.
+ * it or its runs count as lost: a large node that is paused or restarting must not make commands fail. This node always
+ * counts, so there is an answer before any node is registered. Pure.
  */
 export function largestBudgetMiB(nodes: readonly WatchedNode[], ownMiB: number, lostAfterMs: number): number {
   const others = nodes.filter(({ state, silentMs }) => state !== "drained" && silentMs < lostAfterMs);

@@ -17,7 +17,8 @@ import type { Candidate } from "../store/claims.ts";
  * | a minute | no other command of its own account takes memory before it |
  * | ten minutes | the other accounts together leave it what it needs, up to its share: at least the rest of the node stays theirs |
  *
- * So a command within its share starts sooner or later, and no command prevents other accounts from starting theirs. A larger one depends on the others: it starts when they leave enough room.
+ * So a command within its share starts sooner or later, and no command prevents other accounts from starting theirs. A
+ * larger command starts only when the other accounts leave enough memory.
  */
 export type Shortage = "memory" | "share" | "node";
 
@@ -86,7 +87,7 @@ export class MemoryRules {
     if (first === undefined || this.#usedBy.size > 0) return undefined;
     const missingMiB = this.#usedMiB + first.memoryMiB - this.#room.budgetMiB;
     if (missingMiB > 0) {
-      this.#missingMiB ||= missingMiB; // unused servers take it
+      this.#missingMiB ||= missingMiB; // taken by unused servers, which can be evicted
       return undefined;
     }
     this.shortages.delete(first.candidate.id);

@@ -10,7 +10,7 @@ import type { NodeRegistration } from "../store/nodes.ts";
 const MACHINE_SHARE = 0.7;
 const MIB = 1024 * 1024;
 
-/** A node is its data directory: the server that holds the lock of the directory is the node, at whatever address. */
+/** The data directory identifies a node: the server that holds its lock is the node, whatever its address. */
 export async function readNode(
   dataDir: string,
   version: string,

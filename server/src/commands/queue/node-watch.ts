@@ -76,7 +76,7 @@ export interface NodeGroup {
   readonly heartbeatAt: Date;
 }
 
-/** In the order of the states' names, the live ones first. Pure. */
+/** Ordered by the name of the state; within a state, live nodes come before silent ones. Pure. */
 export function groupNodes(nodes: readonly WatchedNode[]): NodeGroup[] {
   const groups = Map.groupBy(nodes, ({ state, isSilent }) => `${state} ${isSilent ? 1 : 0}`);
   return [...groups]

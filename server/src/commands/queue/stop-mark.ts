@@ -5,8 +5,8 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 export const STOPPED_WITH_ALL = "Headgate was stopped together with all that it ran";
 
 /**
- * A file that tells the next server of this node that the runs in its rows were ended together with Headgate. The server
- * settles these runs before it claims anything.
+ * A file for the next server of this node: while it exists, the runs in the node's rows were ended together with Headgate.
+ * The server settles these runs before it claims anything.
  */
 export class StopMark {
   readonly #path: string;
@@ -15,11 +15,11 @@ export class StopMark {
     this.#path = join(dataDir, "stopped-with-all");
   }
 
-  get isThere(): boolean {
+  get exists(): boolean {
     return existsSync(this.#path);
   }
 
-  leave(): void {
+  write(): void {
     writePrivateFile(this.#path, "");
   }
 

@@ -80,7 +80,7 @@ export class AddedJournal {
   #noted(note: string, partitions: readonly RefreshedPartition[]): NotedPartitions {
     return {
       partitions,
-      // Not flushed to the disk: if the line is lost, the metastore is asked.
+      // Not flushed to the disk: if the line is lost, the next server checks the metastore.
       settle: async (added) => {
         const names = new Set(added.map(({ name }) => name));
         const without = partitions.flatMap(({ name }, index) => (names.has(name) ? [] : [index]));

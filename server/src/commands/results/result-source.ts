@@ -52,7 +52,7 @@ export function localResults(commandFilesOf: CommandFilesOf, sourceOf: ResultSou
   };
 }
 
-/** If another node ran the command and cannot be asked, its result is the text that it has published. */
+/** If another node ran the command and cannot be reached, the result is the text that it has published. */
 export function commandResults(
   local: LocalResults,
   sourceOf: ResultSourceOf,

@@ -47,7 +47,7 @@ function textOf({ includeHeaders, raw }: ResultOptions): RenderOptions {
   return { format: raw ? "raw" : "text", includeHeaders };
 }
 
-/** The text that `results` shows inline, without headers. Its size is known only after a rendering, so it is stored then. */
+/** The text that `results` shows inline, without headers. Its size is known and stored only after a first rendering. */
 function tableContent(spool: SpooledResult, renderer: ResultRenderer): Content {
   const note = textSizeFile(dirname(spool.indexFile));
   return {

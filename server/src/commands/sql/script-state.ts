@@ -13,8 +13,8 @@ export interface SqlHandle {
 
 /**
  * The position of a script, for the next server. It is written before each statement, so that no statement is started twice.
- * On a remote server a statement survives a restart of this machine, so the file must survive it, too. A warm server of this
- * machine does not, and the file may be lost with it.
+ * On a remote server a statement survives a restart of this machine, so the file must survive it, too. A local warm server
+ * does not survive it, so its file may be lost.
  */
 export interface ScriptState {
   readonly version: 1;

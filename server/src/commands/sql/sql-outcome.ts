@@ -4,7 +4,7 @@ import { ended, failed, type EndedOutcome } from "../execution/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
 export const DIED = "the Spark server that ran it has died";
-export const MACHINE_RESTARTED = "the machine was restarted, and how far the script came is unknown";
+export const MACHINE_RESTARTED = "the machine was restarted, and it is unknown how far the script got";
 
 export const SERVER_STOPPED: RunOutcome = failed("its Spark server was stopped");
 export const LEASE_OVER: RunOutcome = { state: "lost", cause: "the node has lost touch with the others and ended it" };
@@ -13,7 +13,7 @@ export function lostResult({ message, isDiskFull }: ResultLoss): EndedOutcome {
   return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
 }
 
-/** Whether the statement itself has failed: then the log has the whole message. */
+/** Whether the statement itself has failed, rather than the connection or the server. */
 export function isOfStatement({ kind }: ConnectError): boolean {
   return kind === "failed" || kind === "cancelled";
 }

@@ -80,7 +80,7 @@ export class SqlRun extends InProcessRun {
   async adopt({ bootId }: Partial<SqlHandle>): Promise<void> {
     const state = await this.#stateFile.read();
     if (state !== undefined) this.#launch(state);
-    // After a restart of the machine, a missing file tells nothing: it may not have been written to the disk in time.
+    // After a restart of the machine, a missing file proves nothing: it may not have reached the disk in time.
     else if (bootId === this.handle.bootId) this.setOutcome({ state: "never-began" });
     else this.setOutcome({ state: "lost", cause: MACHINE_RESTARTED });
   }
@@ -168,7 +168,7 @@ export class SqlRun extends InProcessRun {
     const giveBack = (late: ConnectSession): void => void late.release().catch(() => undefined);
     if (state !== undefined) return (await server.ready).session(state.session);
     const session = await this.#unlessEnding(server.takeSession(), giveBack);
-    // A remote server may lose the session during a restart of Headgate. The server's own id for it then reveals that.
+    // A remote server may lose the session during a restart of Headgate. Its own id of the session reveals that.
     if (server.isRemote) await this.#unlessEnding(session.open(), () => giveBack(session));
     return session;
   }
@@ -222,7 +222,7 @@ export class SqlRun extends InProcessRun {
 
   async #explain(error: unknown, state: ScriptState | undefined): Promise<RunOutcome> {
     if (this.endedBy !== undefined) return this.endedBy;
-    // The store was needed to find the server. No statement has begun, so the command can wait for its turn again.
+    // The database was needed to find the server. No statement has begun, so the command can wait again.
     if (state === undefined && this.#server === undefined && isStoreUnavailableFault(error))
       return { state: "never-began" };
     if (error instanceof ResultLoss) return lostResult(error);

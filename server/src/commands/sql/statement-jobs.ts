@@ -19,7 +19,7 @@ export interface StatementJob {
   readonly endedAt: number | null;
 }
 
-/** A very long script keeps the newest ones, as a program does. */
+/** Only the newest statements of a very long script are listed, like the jobs of a program. */
 const KEPT_JOBS = 1_000;
 const NO_WORK: ConnectWork = { stages: 0, completedStages: 0, tasks: 0, completedTasks: 0 };
 
@@ -27,7 +27,7 @@ export function statementsFile(folder: string): string {
   return join(folder, "statements.jsonl");
 }
 
-/** Statements do not wait for their lines; only `end` waits until all are written. */
+/** Lines are written in the background; only `end` waits until all are written. */
 export class StatementJournal {
   readonly #path: string;
   #written: Promise<void> = Promise.resolve();

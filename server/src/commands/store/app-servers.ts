@@ -44,7 +44,7 @@ export async function readGenerations(db: Queryable, appIds: readonly number[]):
   return new Map(rows.map(({ id, generation }) => [id, generation]));
 }
 
-/** Which of the apps are up on a node that is not left out. */
+/** The given apps that are up on any node except those in `leftOut`. */
 export async function listUpElsewhere(
   db: Queryable,
   appIds: readonly number[],
@@ -58,7 +58,7 @@ export async function listUpElsewhere(
   return rows.map(({ appId }) => appId);
 }
 
-/** Whether a node that is not left out has yet to end servers of the app that its last stop covers. */
+/** Whether any node except those in `leftOut` still has servers of the app that were started before its last stop. */
 export async function isEndingElsewhere(db: Queryable, appId: number, leftOut: readonly string[]): Promise<boolean> {
   const [row] = await db.query<{ there: boolean }>(
     `select exists (

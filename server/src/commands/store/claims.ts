@@ -27,7 +27,7 @@ const LAST_CLASS = 2_147_483_647;
 export interface CandidateLimits {
   readonly perLane: number;
   readonly perAccount: number;
-  /** The memory of the node that asks. */
+  /** The memory budget of this node. */
   readonly budgetMiB: number;
 }
 
@@ -142,8 +142,8 @@ const CLAIMED = `
   (select resolved from command_source_text where command_id = command.id) as "programText"`;
 
 /**
- * Undefined when another node was quicker, a cap is reached or this node shall not claim. The lock is the account's:
- * its clusters are its own, so both caps hold however many nodes claim at once.
+ * Undefined: another node has claimed the command, a cap is reached, or this node is not active. The lock is one per
+ * account. A cluster belongs to one account, so both caps hold even if several nodes claim at the same time.
  */
 export async function claim(
   tx: Tx,

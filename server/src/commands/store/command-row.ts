@@ -29,13 +29,13 @@ export interface RunnableCommand extends StoredCommand {
   readonly pool: string | null;
   /** JSON: the values of its macros. */
   readonly resolvedMacros: string | null;
-  /** The memory that its own words ask for, found at submission; 0 or absent: they ask for none. */
+  /** The memory that its own options ask for, determined at submission; 0 or absent: they ask for none. */
   readonly statedMemoryMiB?: number;
   /** The driver heap that its app, or else its cluster, configures, as written there; null or absent: neither does. */
   readonly configuredHeap?: string | null;
 }
 
-/** A command as the interface shows it. */
+/** A command as the API shows it. */
 export interface CommandRow {
   id: number;
   accountId: number;
@@ -47,7 +47,7 @@ export interface CommandRow {
   commandType: CommandType;
   /** The `command` object of §2.2, secrets masked. */
   command: Readonly<Record<string, unknown>>;
-  /** Options of the run; not part of the interface. */
+  /** Options of the run; not part of the API. */
   options: Readonly<Record<string, unknown>> | null;
   name: string | null;
   template: string;
@@ -55,7 +55,7 @@ export interface CommandRow {
   timeoutSeconds: number | null;
   /** JSON, as submitted. */
   macros: string | null;
-  /** JSON: an array of one object a macro. */
+  /** JSON: an array with one object for each macro. */
   resolvedMacros: string | null;
   canNotify: boolean;
   commandSource: string;

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { COMMAND_COLUMNS, type CommandRow } from "./command-row.ts";
 
-/** Each is a list of which one must match; undefined: any. */
+/** A command must match one entry of each list; undefined: no filter. */
 export interface HistoryFilter {
   commandTypes: readonly string[] | undefined;
   statuses: readonly string[] | undefined;
@@ -28,9 +28,9 @@ export interface HistoryQuery {
 export type HistoryRow = CommandRow & { tags: string[] };
 
 /**
- * Newest first. Which commands make up a page is found by an index alone where no other filter is given (of the account,
- * or of the user), and by the tags' own index where there are tags: both in this order, so a page costs its depth inside
- * the window and not the size of the history. Rows are fetched for the page only.
+ * Newest first. The ids of a page come from an index that has this order: that of the account or the user, or that of
+ * the tags if the filter has tags. So the cost of a page depends on its depth inside the window, not on the size of the
+ * history. Rows are fetched for the page only.
  */
 export async function listHistory(reader: Queryable, query: HistoryQuery): Promise<HistoryRow[]> {
   const { text, values } = statementOf(query);
@@ -45,7 +45,7 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
   const values: unknown[] = [];
   const put = (value: unknown): string => `$${values.push(value)}`;
   const { tags } = filter;
-  // The table that gives the order: the command itself, or its tag, which has the same time.
+  // The table whose index gives the order: the command itself, or its tag, which has the same time.
   const [from, createdAt, id] =
     tags === undefined
       ? ["command c", "c.created_at", "c.id"]

@@ -1,14 +1,14 @@
 import type { Queryable } from "../../db/database.ts";
 
 /**
- * An operator gives the first three. Only an active node takes commands, and what runs goes on in every state.
+ * An operator sets the first three states. Only an active node takes commands; running commands continue in every state.
  *
  * | state | means | becomes |
  * |---|---|---|
  * | `active` | takes commands | |
- * | `paused` | takes none for now | |
- * | `draining` | takes none and shall be taken away | `drained`, by the node itself, when nothing runs on it any more |
- * | `drained` | may be stopped for good; it stays so over restarts until an operator says otherwise | |
+ * | `paused` | takes no commands for now | |
+ * | `draining` | takes no commands, because it is to be removed | `drained`, by the node itself, after its last command |
+ * | `drained` | can be removed; the state survives restarts until an operator changes it | |
  */
 export const NODE_STATES = ["active", "paused", "draining", "drained"] as const;
 export type NodeState = (typeof NODE_STATES)[number];
@@ -23,7 +23,7 @@ export interface NodeRegistration {
   readonly version: string;
 }
 
-/** A node that starts again keeps the state an operator gave it. */
+/** A restarted node keeps the state that an operator has set. */
 export async function registerNode(db: Queryable, node: NodeRegistration): Promise<void> {
   await db.query(
     `insert into node (id, host, boot_id, memory_budget_mib, version) values ($1, $2, $3, $4, $5)
@@ -41,8 +41,8 @@ export interface HeartbeatReply {
 }
 
 /**
- * Undefined when the node is unknown to this database. For the node alone, which is between two claims then: what it
- * does not hold now it will not hold later.
+ * Undefined: this database does not know the node. Only the node itself may call it, and not during a claim: a draining
+ * node without commands counts as drained.
  */
 export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<HeartbeatReply | undefined> {
   const [row] = await db.query<HeartbeatReply>(
@@ -117,7 +117,7 @@ export function listNodes(db: Queryable, nodeId: string | null = null): Promise<
   );
 }
 
-/** False when there is no such node. */
+/** False: there is no such node. */
 export async function setNodeState(db: Queryable, nodeId: string, state: OrderedState): Promise<boolean> {
   const rows = await db.query("update node set state = $2 where id = $1 returning id", [nodeId, state]);
   return rows.length > 0;

@@ -2,10 +2,10 @@ import type { Queryable } from "../../db/database.ts";
 import { COMMAND_KIND } from "./command-row.ts";
 import type { ResultOwner } from "./outcome.ts";
 
-/** An attempt that has ended on this node and whose files are not all in the storage of its account. */
+/** An attempt that ended on this node and whose files are not all in its account's storage yet. */
 export interface UnpublishedAttempt extends ResultOwner {
   readonly createdAt: Date;
-  /** Whether what came of it is the command's result. */
+  /** Whether its output is the result of the command. */
   readonly hasResult: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function notePublished(db: Queryable, attempts: readonly AttemptKey
   );
 }
 
-/** The time to the next attempt grows with each failure. */
+/** The delay before the next try grows with each failure. */
 export async function noteUnpublishable(db: Queryable, { id, attempt }: AttemptKey, reason: string): Promise<void> {
   await db.query(
     `update command_publishing

@@ -6,7 +6,7 @@ export interface QueueDepth {
   readonly running: readonly { readonly clusterId: number; readonly count: number }[];
 }
 
-/** Reads no more than what waits and what runs: both have their partial index. */
+/** Reads only waiting and running commands, by their partial indexes. */
 export async function readQueueDepth(db: Queryable): Promise<QueueDepth> {
   const [row] = await db.query<QueueDepth>(
     `select count(*) as waiting,

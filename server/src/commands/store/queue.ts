@@ -7,19 +7,19 @@ import type { Queryable } from "../../db/database.ts";
  * |---|---|---|---|---|
  * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
  * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
- * | running | node | set | was spawned: it runs, has ended, or is lost | settle, release of what may be begun twice |
- * | running | – | – | waits again: for its next attempt, or because its node let go of it or is lost | claim, cancel |
+ * | running | node | set | was spawned: it runs, has ended, or is lost | settle, or release if it is restartable |
+ * | running | – | – | waits again: for its next attempt, or because its node released it or is lost | claim, cancel |
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
  *
- * A claim raises the fence, and every write of the claimer has its node and fence: if it changes no row, another node has
- * claimed the command. `attempt` counts spawned runs: a claim begins the next one, and release takes that back; but an
- * attempt that was spawned and has not ended goes on with the next claim. Every statement that looks for rows does so by one of the
- * partial indexes, whose size is that of what waits or runs, not that of the history.
+ * A claim raises the fence, and every write of the claimer names its node and fence: if it changes no row, another node
+ * has claimed the command. `attempt` counts spawned runs: a claim adds one, and release subtracts it; but an attempt that
+ * was spawned and has not ended continues with the next claim. Every search uses a partial index of the waiting or the
+ * running commands, so its cost does not grow with the history.
  */
 export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
 export const HELD = "command.status in ('running', 'cancelling')";
-/** The attempt was spawned and has not ended, so the next claim goes on with it. */
+/** The attempt was spawned and has not ended, so the next claim continues it. */
 export const ATTEMPT_GOES_ON = `exists (select from command_attempt
   where command_id = command.id and number = command.attempt and ended_at is null)`;
 const MINE = `command.id = $1 and command.fence = $2 and command.node_id = $3 and ${HELD}`;
@@ -39,7 +39,7 @@ const endCancelledAttempt = (commands: string): string =>
 
 const claimKey = ({ id, fence, nodeId }: Claim): [number, number, string] => [id, fence, nodeId];
 
-/** False: it was cancelled meanwhile or is another's. The run may begin only after this was stored. */
+/** Call it before the run begins. False: it was cancelled meanwhile, or another node has claimed it. */
 export async function markSpawned(db: Queryable, run: Claim, handle: unknown): Promise<boolean> {
   const rows = await db.query(
     `with spawned as (
@@ -57,7 +57,7 @@ export async function markSpawned(db: Queryable, run: Claim, handle: unknown): P
   return rows.length > 0;
 }
 
-/** Progress never falls, and is not complete before the command is. */
+/** Progress never falls, and reaches 100 only when the command is done. */
 export async function noteProgress(
   db: Queryable,
   run: Claim,
@@ -72,8 +72,8 @@ export async function noteProgress(
 }
 
 /**
- * Others may have it, as if it had never been claimed: nothing was spawned, or what was may be begun twice, and its
- * attempt goes on. A cancelled one ends here, with such an attempt. Undefined: another's.
+ * Makes the command free to be claimed again: nothing was spawned, or the run is restartable and its attempt continues.
+ * A command that is being cancelled ends here, together with such an attempt. Undefined: another node has claimed it.
  */
 export async function release(
   db: Queryable,
@@ -155,7 +155,10 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
   return row;
 }
 
-/** Ends a command that no node holds as `error`, in an attempt of its own. Its number; undefined: a node has it now, or it has ended. */
+/**
+ * Ends a command that no node holds as `error`, in an attempt of its own. Returns the number of the attempt; undefined: a
+ * node has claimed it meanwhile, or it has ended.
+ */
 export async function endUnclaimed(
   db: Queryable,
   { id, nodeId, cause }: { readonly id: number; readonly nodeId: string; readonly cause: string },

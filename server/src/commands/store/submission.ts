@@ -38,13 +38,13 @@ export interface InsertedCommand {
   configuredHeap: string | null;
 }
 
-/** Locked until the commit: a deletion of the cluster or the app waits for it and then finds the command. */
+/** The row is locked until the commit, so a concurrent deletion of the cluster waits and then finds the command. */
 const TARGET = `
   select l.cluster_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
     from cluster_label l join cluster on cluster.id = l.cluster_id
    where l.label = $2 for key share of l`;
 
-/** The row, its tags and its text in one statement. Undefined: the account has no cluster of that label, or no such app. */
+/** Inserts the row, its tags and its text. Undefined: the account has no cluster with that label, or no such app. */
 export async function insertCommand(tx: Tx, given: NewCommand): Promise<InsertedCommand | undefined> {
   const [row] = await tx.query<InsertedCommand>(
     `with target as (${TARGET}),
@@ -131,8 +131,8 @@ export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
 }
 
 /**
- * The same command again, with the text and the macros' values that it ran with. The label is looked up anew. Undefined:
- * no cluster has it any more, or its app is gone.
+ * Inserts the same command again, with its text and macro values. The label is looked up again. Undefined: no cluster has
+ * the label any more, or the app was deleted.
  */
 export async function insertRerun(
   tx: Tx,

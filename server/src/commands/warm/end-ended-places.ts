@@ -10,7 +10,10 @@ export interface PlaceProcesses {
   endUnused(matches: (place: SparkPlace) => boolean): Promise<void>;
 }
 
-/** A cluster or an app is ended by one node. Each other node ends the processes that wait for its commands here. */
+/**
+ * Ends the unused processes of clusters and apps that have ended. One node ends a cluster or an app itself; every other
+ * node finds out here.
+ */
 export async function endEndedPlaces(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
   const waiting = kinds.flatMap((kind) => kind.unusedPlaces());
   if (waiting.length === 0) return;

@@ -19,6 +19,6 @@ export function configuredMemoryMiB(heap: string | null): number {
   try {
     return serverMemoryMiB({ ...NOTHING_CONTRIBUTED, properties: { "spark.driver.memory": heap } });
   } catch {
-    return DEFAULT_MEMORY_MIB; // it fails with the reason when it is started
+    return DEFAULT_MEMORY_MIB; // the start of the server will fail with the reason
   }
 }

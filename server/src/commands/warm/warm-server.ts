@@ -12,7 +12,7 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** A few sessions are made ahead: the first request of a session costs as much as a small statement. */
 const SPARE_SESSIONS = 2;
-/** Long before the server forgets it. */
+/** Much shorter than the time after which the server drops an unused session. */
 const SPARE_LIFE_MS = 30 * 60_000;
 
 export interface WarmServerOptions {

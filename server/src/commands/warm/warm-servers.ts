@@ -1,7 +1,7 @@
 /**
- * The warm servers of this node: one for each account, cluster and app that has run SQL recently. The contributions to its
- * place configure a server. When they change, the next command gets a new server, and the old one ends after its last
- * command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
+ * The warm servers of this node: one for each place (account, cluster and app) that has run SQL recently. A server is
+ * configured by the contributions to its place. When they change, the next command gets a new server, and the old one ends
+ * after its last command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
  */
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
