@@ -73,7 +73,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
-  await node.nodeWatch.look(); // submissions are checked against the budgets of all nodes
+  await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
   const listening = await listen(server, { ...node.config, sockets: options.sockets });
   work.queue.start();
   const tasks = runPeriodically(composeTasks(node, sparks, work, services, listening.url), node.log);

@@ -57,7 +57,7 @@ export function composeQueue(
   const appServers = composeAppServers(node, sparks, events);
   const tendApps = (): Promise<void> =>
     appServers
-      .look()
+      .reconcile()
       .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
   events.onAppStopped(() => void tendApps());
   return { events, queue, clusters, accountDisk, appServers, tendApps };

@@ -27,12 +27,12 @@ export function composeTasks(
     clock,
     log,
     diskGuard,
-    accountDisk: { look: () => accountDisk.look(queue) },
+    accountDisk: { enforce: () => accountDisk.enforce(queue) },
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
     pruneFiles: filePruner(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
-    publish: () => publisher.look(),
+    publish: () => publisher.publishDue(),
     announce: () => announceAddress(db.system, nodeId, address),
   });
 }

@@ -17,7 +17,7 @@ export interface TaskServices {
   log: Log;
   diskGuard: DiskGuard;
   /** Measures the disk usage of accounts on this node. */
-  accountDisk: { look(): Promise<void> };
+  accountDisk: { enforce(): Promise<void> };
   retention: Retention;
   clusterLifecycle: ClusterLifecycle;
   /** Prunes the files of commands on this node. */
@@ -62,7 +62,7 @@ export function periodicTasks({
 }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
-    { name: "account disk", everySeconds: 1, run: () => accountDisk.look() },
+    { name: "account disk", everySeconds: 1, run: () => accountDisk.enforce() },
     // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
     { name: "keys", everySeconds: 5, run: async () => keys.reload() },
     {

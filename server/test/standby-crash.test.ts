@@ -45,9 +45,9 @@ function crashBehind(step: Step): void {
 const journal = (): string => (existsSync(journalOf(dataDir)) ? readFileSync(journalOf(dataDir), "utf8") : "");
 
 async function endOf(live: LiveRun): Promise<RunState> {
-  const ended = async (): Promise<string> => (await live.look()).state;
+  const ended = async (): Promise<string> => (await live.poll()).state;
   await expect.poll(ended, PATIENCE).not.toBe("running");
-  return live.look();
+  return live.poll();
 }
 
 async function runAgain(): Promise<RunState> {

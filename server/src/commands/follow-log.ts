@@ -20,7 +20,7 @@ export interface FollowOptions {
 type Kind = "err" | "tmp";
 type Offsets = Record<Kind, number>;
 
-const LOOK_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Proxies close connections that are silent for a minute. */
 const QUIET_LIMIT_MS = 15_000;
 /** The size of an event. Only longer lines are cut. */
@@ -35,7 +35,7 @@ export async function* followLog(options: FollowOptions): AsyncGenerator<string>
   const { from, texts, isHere, find, wait, ending } = options;
   const at = { ...from };
   let wasRunning = false;
-  let spokeAt = performance.now();
+  let sentAt = performance.now();
   yield ": following\n\n";
   for (;;) {
     // The row is read before the files: when it says that the command has ended, the files are complete.
@@ -44,22 +44,22 @@ export async function* followLog(options: FollowOptions): AsyncGenerator<string>
     const isOver = hasEnded(command.status);
     wasRunning ||= !isOver;
     if (wasRunning && !isHere(command.nodes.at(-1))) return;
-    const said = { err: await texts.log(command), tmp: wasRunning ? await texts.output(command) : NO_TEXT };
-    for await (const event of newsOf(said, at, isOver)) {
+    const current = { err: await texts.log(command), tmp: wasRunning ? await texts.output(command) : NO_TEXT };
+    for await (const event of newEvents(current, at, isOver)) {
       yield event;
-      spokeAt = performance.now();
+      sentAt = performance.now();
     }
     if (isOver) yield `event: end\ndata: ${command.status}\n\n`;
     if (isOver || ending.aborted) return;
-    if (performance.now() - spokeAt > QUIET_LIMIT_MS) {
+    if (performance.now() - sentAt > QUIET_LIMIT_MS) {
       yield ": still running\n\n";
-      spokeAt = performance.now();
+      sentAt = performance.now();
     }
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_INTERVAL_MS);
   }
 }
 
-async function* newsOf(texts: Record<Kind, CommandText>, at: Offsets, isOver: boolean): AsyncGenerator<string> {
+async function* newEvents(texts: Record<Kind, CommandText>, at: Offsets, isOver: boolean): AsyncGenerator<string> {
   for (const kind of ["err", "tmp"] as const) {
     for (;;) {
       const bytes = await buffer(readText(texts[kind], at[kind], EVENT_BYTES));

@@ -4,7 +4,7 @@ import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import type { CommandJob, CommandJobs } from "./results/command-jobs.ts";
-import { elsewhere, type WithOtherNodes } from "./output/other-nodes.ts";
+import { unreachableNode, type WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { CommandParams } from "./view-command.ts";
 
@@ -42,10 +42,10 @@ export const listJobs = operation({
   find: findCommandOutcome,
 
   async handle({ found, ...request }, { commandJobs, otherNodes }: { commandJobs: CommandJobs } & WithOtherNodes) {
-    const answer = await otherNodes.ask(found, request);
+    const answer = await otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     const nodeId = found.nodes.at(-1);
-    if (!otherNodes.isHere(nodeId)) throw elsewhere(nodeId);
+    if (!otherNodes.isHere(nodeId)) throw unreachableNode(nodeId);
     const jobs = await commandJobs.of(found);
     return jobs.map((job) => jobObject(job, hasEnded(found.status)));
   },

@@ -23,8 +23,8 @@ export const viewErrorLog = operation({
   find: findCommandOutcome,
 
   async handle({ found, ...request }, { commandTexts, otherNodes }: WithCommandTexts & WithOtherNodes) {
-    const answer = await otherNodes.ask(found, request);
-    return answer ?? { error_log: await tailOf(await commandTexts.keptLog(found)) };
+    const answer = await otherNodes.forward(found, request);
+    return answer ?? { error_log: await tailOf(await commandTexts.retainedLog(found)) };
   },
 });
 

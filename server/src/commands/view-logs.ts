@@ -68,14 +68,14 @@ export const viewLogs = operation({
   async handle({ found, query, reader, ...request }, services: LogServices) {
     const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
     const { commandTexts, commandEvents, otherNodes } = services;
-    const answer = await otherNodes.ask(found, request);
+    const answer = await otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
-    const err = await commandTexts.keptLog(found);
+    const err = await commandTexts.retainedLog(found);
     const tmp = hasEnded(found.status) ? NO_TEXT : await commandTexts.output(found);
     if (query.follow === true) {
       const ending = request.endingSignal();
       services.followerSlots.take(found.accountId, ending);
-      const news = followLog({
+      const events = followLog({
         from: { err: errOffset, tmp: tmpOffset },
         texts: commandTexts,
         isHere: (nodeId) => otherNodes.isHere(nodeId),
@@ -83,7 +83,7 @@ export const viewLogs = operation({
         wait: (milliseconds) => commandEvents.ended(found.id, milliseconds, ending),
         ending,
       });
-      return new StreamReply("text/event-stream", news, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
+      return new StreamReply("text/event-stream", events, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     }
     const [errLength, tmpLength] = [Math.max(0, err.size - errOffset), Math.max(0, tmp.size - tmpOffset)];
     const body = async function* (): AsyncGenerator<Buffer> {

@@ -58,7 +58,7 @@ export const viewResults = operation({
   async handle({ found, query, ...request }, services: WithResults & WithOtherNodes & { locateResult: LocateResult }) {
     if (found.status !== "done") throw invalid("results", WITHOUT_RESULTS[found.status]);
     const { format, include_headers: includeHeaders = false, raw = false } = query;
-    const answer = await services.otherNodes.ask(found, request);
+    const answer = await services.otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     const result = await services.commandResults.of(found);
     if (result === undefined) throw invalid("results", "of this command have been removed from the server");

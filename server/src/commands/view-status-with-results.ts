@@ -45,7 +45,7 @@ export const viewStatusWithResults = operation({
     const { id, status, progress } = command;
     const head = { id, status, progress, error: errorOf(command) };
     if (status !== "done") return { ...head, inline: null, results: null };
-    const answer = await services.otherNodes.ask(command, request);
+    const answer = await services.otherNodes.forward(command, request);
     if (answer !== undefined) return answer;
     const result = await services.commandResults.of(command);
     if (result === undefined) return { ...head, inline: null, results: null };

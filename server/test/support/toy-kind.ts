@@ -4,7 +4,7 @@ import type { CommandKind } from "../../src/commands/kinds/command-kind.ts";
 import type { LiveRun, CommandRun } from "../../src/commands/execution/executor.ts";
 import { SUCCEEDED } from "../../src/commands/execution/run-end.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";
-import { NOTHING_ELSE } from "../../src/commands/submission/plan.ts";
+import { EMPTY_PLAN } from "../../src/commands/submission/plan.ts";
 
 /** A complete kind of command in one file, like those in `commands/kinds/`. Its commands print a greeting. */
 export const toyKind: CommandKind = {
@@ -12,7 +12,7 @@ export const toyKind: CommandKind = {
   plan: (body) =>
     body.sub_command === "toy"
       ? {
-          ...NOTHING_ELSE,
+          ...EMPTY_PLAN,
           commandType: "HadoopCommand",
           template: "generic",
           command: { sub_command: "toy", sub_command_args: body.sub_command_args ?? "" },
@@ -43,7 +43,7 @@ function helloRun({ command: { command }, files }: CommandRun): LiveRun {
       mkdirSync(files.folder, { recursive: true });
       writeFileSync(files.output, text);
     },
-    look: () => Promise.resolve({ ...SUCCEEDED, outputBytes: text.length }),
+    poll: () => Promise.resolve({ ...SUCCEEDED, outputBytes: text.length }),
     changed: () => Promise.resolve(),
     stop: () => Promise.resolve(),
   };

@@ -71,14 +71,14 @@ export class AccountDisk {
   }
 
   /** Measures the accounts that may write, and those above their quota; ends what runs for the latter. */
-  async look(commands: RunningCommands): Promise<void> {
+  async enforce(commands: RunningCommands): Promise<void> {
     const { quotaBytes, servers } = this.#options;
     if (quotaBytes === null) return;
     const above = [...this.#measured.keys()].filter((id) => this.excess(id) !== undefined);
     const all = new Set([...commands.running().map(({ accountId }) => accountId), ...servers.accounts(), ...above]);
     for (const accountId of all) {
       try {
-        await this.#lookAt(accountId, quotaBytes, commands);
+        await this.#enforceFor(accountId, quotaBytes, commands);
       } catch (error) {
         this.#options.log.warn({ err: error, accountId }, "the files of an account could not be measured");
       }
@@ -89,7 +89,7 @@ export class AccountDisk {
     await this.#worker?.terminate();
   }
 
-  async #lookAt(accountId: number, quotaBytes: number, commands: RunningCommands): Promise<void> {
+  async #enforceFor(accountId: number, quotaBytes: number, commands: RunningCommands): Promise<void> {
     const { dataDir, log } = this.#options;
     const disk = readDisk(dataDir);
     const last = this.#measured.get(accountId);
@@ -112,7 +112,7 @@ export class AccountDisk {
     commands.endRunsOf(accountId, `the account is above its quota: ${over}`);
   }
 
-  /** Never called twice at the same time: `look` waits for it. */
+  /** Never called twice at the same time: `enforce` waits for it. */
   async #measure(account: AccountToMeasure): Promise<number> {
     this.#worker ??= this.#openWorker();
     const worker = this.#worker;

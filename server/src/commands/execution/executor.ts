@@ -38,10 +38,10 @@ export interface LiveRun {
   /** Does nothing if it has begun already. */
   begin(): Promise<void>;
   /** Never fails because of what the program wrote. */
-  look(): Promise<RunState>;
+  poll(): Promise<RunState>;
   /** Settles when something may have changed, or after about a second. */
   changed(signal: AbortSignal): Promise<void>;
-  /** Settles when nothing of it is left running; `look` then says how it ended. */
+  /** Settles when nothing of it is left running; `poll` then returns how it ended. */
   stop(): Promise<void>;
   /** Called when this server stops and the run goes on: releases its resources here, so that the next server can adopt it. */
   leave?(): void;

@@ -11,7 +11,7 @@ export interface InProcessLimits {
   readonly logBytes: number;
 }
 
-const LOOK_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** A run without a process of its own: the server itself does the work, until it is done, times out or is cancelled. */
 export abstract class InProcessRun implements LiveRun {
@@ -37,12 +37,12 @@ export abstract class InProcessRun implements LiveRun {
 
   abstract begin(): Promise<void>;
 
-  look(): Promise<RunState> {
+  poll(): Promise<RunState> {
     return Promise.resolve(this.#outcome ?? { state: "running", pid: this.pid, progress: this.#progress });
   }
 
   async changed(signal: AbortSignal): Promise<void> {
-    const pause = delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    const pause = delay(POLL_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
     await Promise.race([this.#over.promise, pause]);
   }
 

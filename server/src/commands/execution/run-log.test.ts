@@ -11,7 +11,7 @@ test("a log ends at its limit, also after a restart, and still says why the run 
   const path = join(folder, "log");
   for (let start = 0; start < 2; start += 1) {
     const log = new LineLog(path, 1000);
-    for (let line = 0; line < 100; line += 1) await log.say("statement 1 of 100: select 1");
+    for (let line = 0; line < 100; line += 1) await log.write("statement 1 of 100: select 1");
   }
   await new LineLog(path, 1000).explain(`[SOME_ERROR] ${"x".repeat(100_000)}`);
   const text = readFileSync(path, "utf8");

@@ -17,7 +17,7 @@ export async function writeToLog(
   const retry = next.status === "retry" ? `; the next attempt follows in ${next.delaySeconds} seconds` : "";
   try {
     await mkdir(files.folder, { recursive: true, mode: 0o711 });
-    await appendFile(files.log, await lastWordsMissing(files.log, cause, retry), { mode: 0o600 });
+    await appendFile(files.log, await missingCause(files.log, cause, retry), { mode: 0o600 });
   } catch {
     // Most likely the disk is full. Readers of the log then get the cause from the row.
   }
@@ -38,7 +38,7 @@ const TAIL_BYTES = 4096;
  * the cause already and there is nothing `more` to say. Also used when a log is read, because a full disk may have kept
  * the cause out of the file.
  */
-export async function lastWordsMissing(logFile: string, cause: string, more = ""): Promise<string> {
+export async function missingCause(logFile: string, cause: string, more = ""): Promise<string> {
   const tail = await readTail(logFile, TAIL_BYTES);
   if (more === "" && tail.includes(`headgate: ${cause}`)) return "";
   const newLine = tail === "" || tail.endsWith("\n") ? "" : "\n";
@@ -60,7 +60,7 @@ export class LineLog {
     this.#limitBytes = limitBytes;
   }
 
-  async say(...lines: readonly string[]): Promise<void> {
+  async write(...lines: readonly string[]): Promise<void> {
     let bytes = (this.#bytes ??= await sizeOf(this.#path));
     const time = timeNow();
     const written: string[] = [];
@@ -71,18 +71,18 @@ export class LineLog {
       bytes += Buffer.byteLength(text);
       written.push(text);
     }
-    if (written.length > 0) await this.#write(written.join(""));
+    if (written.length > 0) await this.#append(written.join(""));
   }
 
   /** Writes why the run failed, even beyond the limit. */
   async explain(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     const reason = bytes.length <= REASON_BYTES ? text : `${bytes.subarray(0, REASON_BYTES).toString()} …`;
-    await this.#write(`${timeNow()} ${reason}\n`);
+    await this.#append(`${timeNow()} ${reason}\n`);
   }
 
   /** Best effort: the run goes on although the disk is full. */
-  async #write(text: string): Promise<void> {
+  async #append(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     this.#bytes = (this.#bytes ?? 0) + bytes.length;
     await appendFile(this.#path, bytes, { mode: 0o600 }).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { invalid } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
-import { lastWordsMissing } from "../execution/run-log.ts";
-import { elsewhere, type OtherNodes } from "./other-nodes.ts";
+import { missingCause } from "../execution/run-log.ts";
+import { unreachableNode, type OtherNodes } from "./other-nodes.ts";
 import { type PublishedText, RESULT_NAME, logName } from "./published-text.ts";
 import { hasEnded } from "../store/command-row.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
@@ -17,7 +17,7 @@ export type CommandFilesOf = (accountId: number, commandId: number) => CommandFi
 export interface CommandTexts {
   log(command: CommandOutcome): Promise<CommandText>;
   /** Throws if the log was removed, because an empty log would mean that nothing was logged. */
-  keptLog(command: CommandOutcome): Promise<CommandText>;
+  retainedLog(command: CommandOutcome): Promise<CommandText>;
   /** The output of an unfinished command so far. */
   output(command: CommandOutcome): Promise<CommandText>;
   /** The output of the last attempt. Undefined: it was removed. */
@@ -47,7 +47,7 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
     if (nodes.isHere(nodeId)) return filePart(commandFilesOf(command.accountId, command.id).attempt(attempt)[file]);
     const isOver = attempt < command.attempt || hasEnded(command.status);
     const found = isOver && !command.unpublished.includes(attempt) ? await published(command, name) : "unreachable";
-    if (found === "unreachable") throw elsewhere(nodeId);
+    if (found === "unreachable") throw unreachableNode(nodeId);
     return found === "missing" ? undefined : found;
   };
   const logOf = (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> =>
@@ -55,19 +55,19 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
   const outputOf = (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> =>
     partOf(command, attempt, "output", RESULT_NAME);
   /** The cause of a failed attempt of this node, if a full disk has kept it out of the log. */
-  const lastWordsOf = async (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> => {
+  const missingCauseOf = async (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> => {
     const cause = command.causes[attempt - 1] ?? null;
     if (cause === null || !nodes.isHere(command.nodes[attempt - 1])) return undefined;
     const { log: file } = commandFilesOf(command.accountId, command.id).attempt(attempt);
-    return textPart(await lastWordsMissing(file, cause));
+    return textPart(await missingCause(file, cause));
   };
   const log: CommandTexts["log"] = async (command) => {
-    const parts = attemptsOf(command).flatMap((attempt) => [logOf(command, attempt), lastWordsOf(command, attempt)]);
+    const parts = attemptsOf(command).flatMap((attempt) => [logOf(command, attempt), missingCauseOf(command, attempt)]);
     return joined(await Promise.all(parts));
   };
   return {
     log,
-    async keptLog(command) {
+    async retainedLog(command) {
       const { status, attempt, logBytes, cause } = command;
       const isKept = !hasEnded(status) || attempt === 0 || (await logOf(command, attempt)) !== undefined;
       // An empty log is not published. The row has the cause of a command without a log.

@@ -12,7 +12,7 @@ import type { CommandOutcome } from "../store/outcome.ts";
 export interface OtherNodes {
   isHere(nodeId: string | null | undefined): boolean;
   /** Forwards the request to the node that ran the last attempt. Undefined: it is this node, or cannot be reached. */
-  ask(command: CommandOutcome, request: RequestContext): Promise<ForwardedReply | undefined>;
+  forward(command: CommandOutcome, request: RequestContext): Promise<ForwardedReply | undefined>;
 }
 
 /** For handlers: their services have it under this name. */
@@ -32,7 +32,7 @@ export function otherNodes({ db, ownId, isSilent, log }: OtherNodesOptions): Oth
   const isHere: OtherNodes["isHere"] = (nodeId) => nodeId === null || nodeId === undefined || nodeId === ownId;
   return {
     isHere,
-    async ask({ id, nodes }, { forward }) {
+    async forward({ id, nodes }, { forward }) {
       const nodeId = nodes.at(-1) ?? "";
       if (isHere(nodes.at(-1)) || forward === undefined || isSilent(nodeId)) return undefined;
       const address = await addressOf(db, nodeId);
@@ -48,7 +48,7 @@ export function otherNodes({ db, ownId, isSilent, log }: OtherNodesOptions): Oth
 }
 
 /** The fault for data that only another node has. Operators know nodes by their ids. */
-export function elsewhere(nodeId: string | null | undefined): Fault {
+export function unreachableNode(nodeId: string | null | undefined): Fault {
   return new Fault("unavailable", `This is on the node ${nodeId ?? "that ran it"}, which does not answer; try again.`, {
     retryAfterSeconds: 10,
   });

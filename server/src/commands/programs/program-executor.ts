@@ -43,7 +43,7 @@ export interface ProgramExecutorOptions {
 }
 
 /** How often progress is read and the runner is checked. A new status is noticed at once. */
-const LOOK_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 export const GRACE_SECONDS = 10;
 /** A runner that has not reacted to a cancel by then is killed. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
@@ -150,16 +150,16 @@ class RunnerRun implements LiveRun {
     if (prepared?.kind === "program") this.#runner = await this.#client.start(prepared.program, prepared.limits);
   }
 
-  async look(): Promise<RunState> {
+  async poll(): Promise<RunState> {
     const view = await this.#client.observe();
     this.#seen = view.state;
     switch (view.state) {
       case "absent":
-        return this.#lookAtAbsent();
+        return this.#pollAbsent();
       case "abandoned":
         return { state: "never-began" };
       case "waiting": // the server that prepared it has ended without giving the order
-        return this.#client.abandon() ? { state: "never-began" } : this.look();
+        return this.#client.abandon() ? { state: "never-began" } : this.poll();
       case "starting":
         return { state: "running", pid: null, progress: 0 };
       case "running": {
@@ -174,11 +174,11 @@ class RunnerRun implements LiveRun {
   }
 
   /** A runner of this process may still mark the folder. Without one, the folder is marked as abandoned. */
-  async #lookAtAbsent(): Promise<RunState> {
+  async #pollAbsent(): Promise<RunState> {
     if (this.#runner !== undefined && (await findProcess(this.#runner)) === "running") {
       return { state: "running", pid: null, progress: 0 };
     }
-    return this.#client.abandon() ? this.#neverBegan() : this.look();
+    return this.#client.abandon() ? this.#neverBegan() : this.poll();
   }
 
   /** On a full disk a runner cannot report why it ended. */
@@ -189,7 +189,7 @@ class RunnerRun implements LiveRun {
   }
 
   async changed(signal: AbortSignal): Promise<void> {
-    await this.#client.waitForChange(this.#seen, AbortSignal.any([signal, AbortSignal.timeout(LOOK_EVERY_MS)]));
+    await this.#client.waitForChange(this.#seen, AbortSignal.any([signal, AbortSignal.timeout(POLL_INTERVAL_MS)]));
   }
 
   async stop(): Promise<void> {

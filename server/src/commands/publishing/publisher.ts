@@ -31,7 +31,7 @@ const BATCH = 100;
 const ACCOUNTS_AT_ONCE = 4;
 const LONGEST_PAUSE_MS = 60_000;
 /** Errors of a single object. All others are errors of the storage and concern every object there. */
-const OF_THE_OBJECT = new Set(["too-large", "bad-request"]);
+const OBJECT_ERRORS = new Set(["too-large", "bad-request"]);
 
 interface Pause {
   readonly failures: number;
@@ -47,7 +47,7 @@ export class Publisher {
   readonly #options: PublisherOptions;
   readonly #underWay = new Map<number, Promise<void>>();
   readonly #pauses = new Map<number, Pause>();
-  /** The next look starts after this account, so that every account has its turn. */
+  /** The next call of `publishDue` starts after this account, so that every account has its turn. */
   #afterAccount = 0;
   #stopped = false;
 
@@ -56,7 +56,7 @@ export class Publisher {
   }
 
   /** Begins to publish what is due, up to the limit of accounts. Called periodically. */
-  async look(): Promise<void> {
+  async publishDue(): Promise<void> {
     const { db, nodeId } = this.#options;
     const room = ACCOUNTS_AT_ONCE - this.#underWay.size;
     if (this.#stopped || room === 0) return;
@@ -112,7 +112,7 @@ export class Publisher {
     const workThrough = async (): Promise<void> => {
       for (const attempt of left) {
         ends.push({ attempt, error: await this.#publish(target, attempt) });
-        if (ends.some(({ error }) => isOfStorage(error))) return;
+        if (ends.some(({ error }) => isStorageError(error))) return;
       }
     };
     try {
@@ -149,9 +149,9 @@ export class Publisher {
     const failed = ends.filter(({ error }) => error !== undefined);
     for (const { attempt, error } of failed) {
       await noteUnpublishable(db, attempt, reasonOf(error));
-      if (!isOfStorage(error)) log.warn({ err: error, command: attempt.id }, "a result or log cannot be published");
+      if (!isStorageError(error)) log.warn({ err: error, command: attempt.id }, "a result or log cannot be published");
     }
-    const fault = failed.find(({ error }) => isOfStorage(error))?.error;
+    const fault = failed.find(({ error }) => isStorageError(error))?.error;
     if (fault === undefined) this.#pauses.delete(accountId);
     else await this.#pause(accountId, fault);
   }
@@ -175,8 +175,8 @@ interface End {
   readonly error: unknown;
 }
 
-function isOfStorage(error: unknown): boolean {
-  return error instanceof ObjectStoreError && !OF_THE_OBJECT.has(error.kind);
+function isStorageError(error: unknown): boolean {
+  return error instanceof ObjectStoreError && !OBJECT_ERRORS.has(error.kind);
 }
 
 /** The part of the error that users may see; the log of the server has the rest. */

@@ -33,7 +33,7 @@ export interface ClaimerOptions {
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Makes the other nodes look at the queue. */
+  /** Makes the other nodes poll the queue now. */
   readonly wakeNodes: () => void;
   /** Aborted: claims nothing more. */
   readonly stopping: AbortSignal;
@@ -56,7 +56,7 @@ export interface SharedMemory {
   evict(neededMiB: number): void;
 }
 
-/** The state of the queue at the last look. */
+/** The state of the queue at the last poll. */
 export interface QueueSituation {
   readonly nodeState: NodeState;
   /** All nodes, this one included. */
@@ -94,13 +94,13 @@ export class Claimer {
     this.#sharing = new LoadSharing({ ...options, db: options.db.system });
   }
 
-  /** Undefined before the first look. */
+  /** Undefined before the first poll. */
   get situation(): QueueSituation | undefined {
     return this.#situation;
   }
 
   /** Calls `conduct` with each claimed command at once. */
-  async look(
+  async claimWaiting(
     { takesCommands, ...seen }: NodeView,
     runs: readonly HeldRun[],
     conduct: (command: ClaimedCommand) => void,
@@ -192,7 +192,7 @@ export class Claimer {
 }
 
 /**
- * A command that is claimed now may take over a standby driver with its memory. So its memory counts only at the next look,
+ * A command that is claimed now may take over a standby driver with its memory. So its memory counts only at the next poll,
  * when the driver was taken or has to end.
  */
 function roomForStandbys({ claims, shortages }: ClaimPlan, freeMiB: number): StandbyRoom {

@@ -47,8 +47,8 @@ export interface CommandEventSource extends CommandEvents {
   close(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 1000;
-const LOOK_AT_FIRST_MS = 20;
+const POLL_INTERVAL_MS = 1000;
+const FIRST_POLL_MS = 20;
 const WAKE = "wake";
 const APP_STOPPED = "app stopped";
 const ENDED = "ended ";
@@ -63,7 +63,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
   const resolveAll = (commandId: number): void => {
     for (const resolve of waiters.get(commandId) ?? []) resolve();
   };
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const ids = [...waiters.keys()];
     try {
       if (ids.length > 0) (await findEnded(ids)).forEach(resolveAll);
@@ -71,10 +71,10 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
       log.debug({ err: error }, "ended commands could not be read; trying again");
     }
     timer = undefined;
-    lookIn(LOOK_EVERY_MS);
+    pollIn(POLL_INTERVAL_MS);
   };
-  const lookIn = (milliseconds: number): void => {
-    if (!closed && waiters.size > 0) timer ??= setTimeout(() => void look(), milliseconds).unref();
+  const pollIn = (milliseconds: number): void => {
+    if (!closed && waiters.size > 0) timer ??= setTimeout(() => void poll(), milliseconds).unref();
   };
 
   const notify = (listeners: readonly (() => void)[]): void => {
@@ -101,7 +101,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
     wake,
     cancelled() {
       wake();
-      lookIn(LOOK_AT_FIRST_MS); // a waiting command has ended at once
+      pollIn(FIRST_POLL_MS); // a waiting command has ended at once
     },
     appStopped: () => notifications.publish(APP_STOPPED),
     ended(commandId, timeoutMs, signal) {
@@ -119,7 +119,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
         signal?.addEventListener("abort", done);
         if (closed || signal?.aborted === true) done();
         // It may have ended between the caller's read and now.
-        lookIn(LOOK_AT_FIRST_MS);
+        pollIn(FIRST_POLL_MS);
       });
     },
     noteEnd(commandId) {

@@ -175,7 +175,7 @@ export class ConductedRun {
     let last = { pid: null as number | null, progress: 0 };
     while (live !== undefined) {
       if (this.#order !== "run") await live.stop();
-      const seen = await live.look();
+      const seen = await live.poll();
       if (seen.state !== "running") return seen;
       if (this.#services.stopping.aborted) {
         live.leave?.();

@@ -20,7 +20,7 @@ export interface DispatcherOptions
   readonly renewLease: HeartbeatOptions["renewLease"];
 }
 
-const LOOK_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** How long a stop of everything waits until its runs are settled. Killing an unresponsive runner takes less. */
 const STORE_PATIENCE_MS = 30_000;
 
@@ -40,7 +40,7 @@ export class Dispatcher {
   readonly #heartbeat: Heartbeat;
   readonly #claimer: Claimer;
   readonly #lostRuns: LostRuns;
-  #looks: Repetition | undefined;
+  #polling: Repetition | undefined;
   #isEnding = false;
 
   constructor(options: DispatcherOptions) {
@@ -52,14 +52,14 @@ export class Dispatcher {
   }
 
   start(): void {
-    this.#looks ??= repeat(() => this.#look(), LOOK_EVERY_MS, this.#stopping.signal, this.#options.log);
+    this.#polling ??= repeat(() => this.#poll(), POLL_INTERVAL_MS, this.#stopping.signal, this.#options.log);
   }
 
   poke(): void {
-    this.#looks?.poke();
+    this.#polling?.poke();
   }
 
-  /** Undefined before the first look. */
+  /** Undefined before the first poll. */
   situation(): QueueSituation | undefined {
     return this.#claimer.situation;
   }
@@ -76,16 +76,16 @@ export class Dispatcher {
 
   /** Claims nothing more. Runs go on, unless `endsRuns`. */
   async stop({ endsRuns = false } = {}): Promise<void> {
-    if (this.#looks === undefined) return;
+    if (this.#polling === undefined) return;
     if (endsRuns) await this.#endRuns();
     this.#stopping.abort();
-    await this.#looks.ended;
+    await this.#polling.ended;
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
   async #endRuns(): Promise<void> {
     this.#isEnding = true;
-    // Runs of the previous server count, too, and the first look may not have adopted them yet.
+    // Runs of the previous server count, too, and the first poll may not have adopted them yet.
     await this.#reconcile().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, "runs of the previous server could not be listed and may go on"),
     );
@@ -116,7 +116,7 @@ export class Dispatcher {
     if (!this.#stopping.signal.aborted) stopMark.remove();
   }
 
-  async #look(): Promise<Worked> {
+  async #poll(): Promise<Worked> {
     await this.#heartbeat.beat();
     await this.#settleStopped();
     await this.#reconcile();
@@ -151,7 +151,7 @@ export class Dispatcher {
     const nodeState = this.#heartbeat.state;
     const nodes = this.#options.nodeWatch.list();
     const view = { nodeState, nodes, takesCommands: nodeState === "active" && !this.#isEnding };
-    await this.#claimer.look(view, [...this.#runs.values()], (command) => this.#conduct(command));
+    await this.#claimer.claimWaiting(view, [...this.#runs.values()], (command) => this.#conduct(command));
   }
 
   #conduct(command: ClaimedCommand): void {

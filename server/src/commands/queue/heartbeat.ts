@@ -14,7 +14,7 @@ import type { QueueMetrics } from "./queue-metrics.ts";
 export interface HeartbeatOptions {
   readonly db: Queryable;
   readonly node: NodeRegistration;
-  readonly nodeWatch: Pick<NodeWatch, "look">;
+  readonly nodeWatch: Pick<NodeWatch, "update">;
   readonly leaseSeconds: number;
   readonly metrics: Pick<QueueMetrics, "lostHeartbeat">;
   readonly log: Log;
@@ -65,7 +65,7 @@ export class Heartbeat {
       throw error;
     }
     if (reply !== undefined) await this.#noteTime(reply.databaseMs, askedAt);
-    await nodeWatch.look();
+    await nodeWatch.update();
   }
 
   /** Repairs due times if the database's clock was set back, and after a start, because that is not known then. */

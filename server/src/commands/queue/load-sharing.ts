@@ -11,7 +11,7 @@ export interface LoadSharingOptions {
   readonly caps: Caps;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Makes the other nodes look at the queue. */
+  /** Makes the other nodes poll the queue now. */
   readonly wakeNodes: () => void;
 }
 

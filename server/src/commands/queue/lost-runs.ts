@@ -22,7 +22,7 @@ export interface LostRunsOptions {
 
 /** Time after the lease for runners to end their programs; at most the lease itself. */
 const LEASE_MARGIN_SECONDS = 60;
-const LOOK_EVERY_MS = 5000;
+const CHECK_INTERVAL_MS = 5000;
 
 /** How long a node must have been silent before its runs count as lost. */
 export function lostAfterMs(leaseSeconds: number): number {
@@ -32,7 +32,7 @@ export function lostAfterMs(leaseSeconds: number): number {
 /** Settles the runs of nodes that have fallen silent. */
 export class LostRuns {
   readonly #options: LostRunsOptions;
-  #lookedAt = -Infinity;
+  #checkedAt = -Infinity;
 
   constructor(options: LostRunsOptions) {
     this.#options = options;
@@ -41,8 +41,8 @@ export class LostRuns {
   async settle(): Promise<void> {
     const { db, nodeWatch, leaseSeconds, metrics, log, onEnd, now } = this.#options;
     const silent = nodeWatch.silentFor(lostAfterMs(leaseSeconds));
-    if (silent.length === 0 || now() - this.#lookedAt < LOOK_EVERY_MS) return;
-    this.#lookedAt = now();
+    if (silent.length === 0 || now() - this.#checkedAt < CHECK_INTERVAL_MS) return;
+    this.#checkedAt = now();
     for (const command of await listAbandoned(db, silent)) {
       log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
       const status = await this.#settleRun(command);

@@ -34,7 +34,7 @@ export class NodeWatch {
     this.#options = options;
   }
 
-  async look(): Promise<void> {
+  async update(): Promise<void> {
     const { db, ownId, now } = this.#options;
     const askedAt = now();
     const rows = await listBeats(db);
@@ -49,7 +49,7 @@ export class NodeWatch {
     });
   }
 
-  /** All registered nodes, this one included, as of the last look. */
+  /** All registered nodes, this one included, as of the last update. */
   list(): readonly WatchedNode[] {
     return this.#nodes;
   }

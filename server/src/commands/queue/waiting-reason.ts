@@ -21,7 +21,7 @@ export interface WaitingFacts {
 }
 
 /**
- * Says why a command waits, as this node saw it at its last look at the queue. A node that takes no commands itself
+ * Says why a command waits, as this node saw it when it last polled the queue. A node that takes no commands itself
  * gives only reasons that hold for every node: its own memory and Spark do not matter to the others.
  */
 export function waitingReasons({ situation, caps, clock, kindOf, unready }: WaitingFacts): WaitingReason {

@@ -52,7 +52,7 @@ export class RefreshRun extends InProcessRun {
     try {
       const inTurn = limitConcurrency(1);
       const report = {
-        log: (lines: readonly string[]) => inTurn(() => this.log.say(...lines.map(oneLine))),
+        log: (lines: readonly string[]) => inTurn(() => this.log.write(...lines.map(oneLine))),
         logSummary: (line: string) => inTurn(() => this.log.explain(oneLine(line))),
         progress: (percent: number) => this.advance(percent),
       };

@@ -1,7 +1,7 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
-import { elsewhere, type OtherNodes } from "../output/other-nodes.ts";
+import { unreachableNode, type OtherNodes } from "../output/other-nodes.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 import { filePart, type TextPart } from "../output/text-part.ts";
 import type { CommandResult, CommandResults, LocalResults } from "./command-result.ts";
@@ -37,7 +37,7 @@ export function tableResults(renderer: ResultRenderer): ResultSource {
       if (spool !== undefined) return tableResult(spool, renderer, accountId);
       return resultBytes === 0 ? emptyResult : undefined;
     },
-    published: (text, nodeId) => printedResult(text, () => elsewhere(nodeId)),
+    published: (text, nodeId) => printedResult(text, () => unreachableNode(nodeId)),
   };
 }
 

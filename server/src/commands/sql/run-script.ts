@@ -57,7 +57,7 @@ export class ScriptRunner {
     const found = this.#found;
     if (found === undefined) {
       // An empty log would look like a log that was removed.
-      if (statements.length === 0) await log.say("the script has no statements");
+      if (statements.length === 0) await log.write("the script has no statements");
       await this.#write(this.#current);
     }
     for (const [index, statement] of statements.entries()) {
@@ -65,7 +65,7 @@ export class ScriptRunner {
       const { operationId } = this.#current;
       const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
       if (resumed === undefined) {
-        await log.say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
+        await log.write(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
       }
       const record = journal.begin(index, resumed !== undefined);
       const observer = this.#observe({ index, operationId, record });
@@ -85,7 +85,7 @@ export class ScriptRunner {
         if (result !== undefined) noteResult(result);
         record.end("succeeded");
         advance((index + 1) / statements.length);
-        await log.say(result === undefined ? "done" : `done, ${result.rows} rows`);
+        await log.write(result === undefined ? "done" : `done, ${result.rows} rows`);
         this.#current = this.#state(index + 1);
         await this.#write(this.#current);
       },

@@ -86,27 +86,27 @@ describe("a node without Spark", () => {
       isStoreAway = true;
       live = await adopt({ kind: "sql", bootId: await readBootId() });
       await expect.poll(() => asked.length).toBeGreaterThan(1);
-      expect(await live.look()).toMatchObject({ state: "running" });
+      expect(await live.poll()).toMatchObject({ state: "running" });
     });
     afterEach(() => live.stop());
 
     test("waits for the database and then looks for the server", async () => {
       isStoreAway = false;
       await expect
-        .poll(() => live.look())
+        .poll(() => live.poll())
         .toMatchObject({ kind: "failed", cause: "the Spark server that ran it is gone" });
     });
 
     test("gives up when its lease expires", async () => {
       await renewLease(monotonicMs() - 61_000);
       await expect
-        .poll(() => live.look())
+        .poll(() => live.poll())
         .toMatchObject({ cause: "the node has lost touch with the others and ended it" });
     });
 
     test("ends at once when it is cancelled", async () => {
       await live.stop();
-      expect(await live.look()).toMatchObject({ state: "ended", kind: "cancelled" });
+      expect(await live.poll()).toMatchObject({ state: "ended", kind: "cancelled" });
     });
   });
 
@@ -132,11 +132,11 @@ describe("a node without Spark", () => {
         await live.begin();
         await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
         if (cause === "cancelled") await live.stop();
-        await expect.poll(() => live.look()).toMatchObject({ cause });
+        await expect.poll(() => live.poll()).toMatchObject({ cause });
         await server.kill();
         await server.start();
         const adopted = await executor.adopt({ ...run(), programText }, live.handle);
-        await expect.poll(() => adopted.look()).toEqual(await live.look());
+        await expect.poll(() => adopted.poll()).toEqual(await live.poll());
       },
     );
 
@@ -159,7 +159,7 @@ describe("a node without Spark", () => {
   }
 
   async function adopted(handle: unknown): Promise<RunState> {
-    return (await adopt(handle)).look();
+    return (await adopt(handle)).poll();
   }
 
   async function adopt(handle: unknown): Promise<LiveRun> {

@@ -14,7 +14,7 @@ export function lostResult({ message, isDiskFull }: ResultLoss): EndedOutcome {
 }
 
 /** Whether the statement itself has failed, rather than the connection or the server. */
-export function isOfStatement({ kind }: ConnectError): boolean {
+export function isStatementError({ kind }: ConnectError): boolean {
   return kind === "failed" || kind === "cancelled";
 }
 

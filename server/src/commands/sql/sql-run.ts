@@ -17,7 +17,7 @@ import {
   described,
   DIED,
   failedBy,
-  isOfStatement,
+  isStatementError,
   LEASE_OVER,
   lostResult,
   MACHINE_RESTARTED,
@@ -227,7 +227,7 @@ export class SqlRun extends InProcessRun {
       return { state: "never-began" };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
-    if (isOfStatement(error)) await this.log.explain(described(error));
+    if (isStatementError(error)) await this.log.explain(described(error));
     return failedBy(error);
   }
 

@@ -1,7 +1,7 @@
 import { invalid } from "../../lib/fault.ts";
 import { quoteWord, splitWords } from "../../lib/shell-words.ts";
 import { copyOptionFields, type SubmissionInput } from "./body.ts";
-import { NOTHING_ELSE, type SubmissionPlan } from "./plan.ts";
+import { EMPTY_PLAN, type SubmissionPlan } from "./plan.ts";
 
 /**
  * §4.4. Options come in `sub_command_args`, which is kept byte for byte except for credentials, or as fields, which are
@@ -17,7 +17,7 @@ export function planHadoop(body: SubmissionInput): SubmissionPlan {
   const args = [given, ...builtWords(body)].filter((part) => part !== "").join(" ");
   checkNotInBoth(given, body);
   return {
-    ...NOTHING_ELSE,
+    ...EMPTY_PLAN,
     commandType: "HadoopCommand",
     template: body.template || "generic",
     command: { sub_command: body.sub_command, sub_command_args: args },

@@ -2,7 +2,7 @@ import type { RefreshEngine } from "../../accounts/contract.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { SubmittedCommand } from "../store/command-row.ts";
 import type { SubmissionInput } from "./body.ts";
-import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
+import { EMPTY_PLAN, type Source, type SubmissionPlan } from "./plan.ts";
 
 /** §4.5: the template of a table refresh. */
 export const REFRESH_TEMPLATE = "s3import";
@@ -36,7 +36,7 @@ export function planRefresh(body: SubmissionInput, engine: RefreshEngine): Submi
   const { loader_stable: isStable = false, loader_stable_mult: stableMinutes = 1 } = body;
   const query = `alter table \`${database}\`.\`${table}\` recover partitions`;
   return {
-    ...NOTHING_ELSE,
+    ...EMPTY_PLAN,
     commandType: "HiveCommand",
     template: REFRESH_TEMPLATE,
     command: {
@@ -60,7 +60,7 @@ export function isNativeRefresh({ commandType, options }: SubmittedCommand): boo
 export function planHive(body: SubmissionInput): SubmissionPlan {
   const { retry = 0, retry_delay: retryDelayMinutes = 0 } = body;
   return {
-    ...NOTHING_ELSE,
+    ...EMPTY_PLAN,
     commandType: "HiveCommand",
     template: body.template || "generic",
     command: { ...hiveCommand, query: body.query || null, retry, script_location: body.script_location || null },

@@ -58,7 +58,7 @@ export type Source =
 export type Submitter = Pick<Caller, "accountId" | "features">;
 
 /** The fields that most plans leave empty. */
-export const NOTHING_ELSE = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;
+export const EMPTY_PLAN = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;
 
 export function checkEngine(engineType: string, { runsOnConnect }: Pick<SubmittableKind, "runsOnConnect">): void {
   if (engineType === "connect" && !runsOnConnect) {

@@ -1,7 +1,7 @@
 import { invalid, type Fault } from "../../lib/fault.ts";
 import type { SubmissionInput } from "./body.ts";
 import { languageOfScript, parseLanguage, type Language, languageOf } from "./language.ts";
-import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
+import { EMPTY_PLAN, type Source, type SubmissionPlan } from "./plan.ts";
 import { checkArguments, checkCommandLine } from "../../engines/spark-submit/submit-rules.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { fillMacros, type MacroValues } from "./macros.ts";
@@ -26,7 +26,7 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
   }
   const { retry = null, retry_delay = null } = body;
   return {
-    ...NOTHING_ELSE,
+    ...EMPTY_PLAN,
     commandType: "SparkCommand",
     template: body.template || "generic",
     command: {

@@ -56,7 +56,7 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
       id,
     ]);
 
-  await apps.look();
+  await apps.reconcile();
   const alive = [of(null), of(stopped.id), of(kept.id)];
   expect([[...servers.left], [...standbys.left]]).toEqual([alive, alive]);
   expect(await reported()).toEqual([
@@ -68,7 +68,7 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
   // Another node stops the app. Processes that were started for a later generation stay.
   await db.query("update app set generation = generation + 1 where id = $1", [stopped.id]);
   servers.left.add(of(stopped.id, 1, false));
-  await apps.look();
+  await apps.reconcile();
   expect([...servers.left]).toEqual([of(null), of(kept.id), of(stopped.id, 1, false)]);
   expect([...standbys.left]).toEqual([of(null), of(kept.id)]);
   expect(await reported()).toEqual([
@@ -82,7 +82,7 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
   const answer = account.put(`/apps/${kept.id}/stop`).reply();
   await expect
     .poll(async () => {
-      await apps.look();
+      await apps.reconcile();
       return [...servers.left];
     })
     .toEqual([of(null), of(stopped.id, 1, false)]);

@@ -25,7 +25,7 @@ export interface AppServersOptions {
 }
 
 const STOP_PATIENCE_MS = 10_000;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 /**
  * The servers of apps on all nodes, with the database as the source of truth. A stop raises the generation of the app;
@@ -56,21 +56,21 @@ export class AppServers {
   async stop(appId: number): Promise<void> {
     const { db, wakeNodes } = this.#options;
     wakeNodes();
-    await this.look();
+    await this.reconcile();
     const patience = AbortSignal.timeout(STOP_PATIENCE_MS);
-    while (!patience.aborted && (await isEndingElsewhere(db, appId, this.#leftOut()))) await delay(LOOK_EVERY_MS);
+    while (!patience.aborted && (await isEndingElsewhere(db, appId, this.#leftOut()))) await delay(POLL_INTERVAL_MS);
   }
 
   /**
    * Ends the servers of stopped apps and reports the rest. Runs periodically and at once when an app was stopped, never
    * twice at the same time.
    */
-  look(): Promise<void> {
+  reconcile(): Promise<void> {
     this.#queued ??= this.#running
       .catch(() => undefined) // its own caller gets the error
       .then(() => {
         this.#queued = undefined;
-        this.#running = this.#obeyAndReport();
+        this.#running = this.#endAndReport();
         return this.#running;
       });
     return this.#queued;
@@ -80,7 +80,7 @@ export class AppServers {
     return [this.#options.nodeId, ...this.#options.silentNodes()];
   }
 
-  async #obeyAndReport(): Promise<void> {
+  async #endAndReport(): Promise<void> {
     const { db, nodeId, servers, standbys } = this.#options;
     const appIds = new Set([...servers.list(), ...standbys.list()].flatMap(({ place: { appId } }) => appId ?? []));
     if (appIds.size > 0) {

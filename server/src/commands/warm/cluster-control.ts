@@ -23,7 +23,7 @@ interface ControlledPlace {
   readonly engine: { readonly type: string };
 }
 
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 /**
  * Starts and terminates clusters. Commands start their own JVMs, so a cluster is up at once. If no command waits for it, a
@@ -47,7 +47,7 @@ export function clusterControl({ db, servers, standbys, log, wake }: ControlOpti
 
     async terminate({ id }: ControlledPlace, signal: AbortSignal): Promise<void> {
       wake();
-      while (await runsOnCluster(db, id)) await delay(LOOK_EVERY_MS, undefined, { signal });
+      while (await runsOnCluster(db, id)) await delay(POLL_INTERVAL_MS, undefined, { signal });
       const isHere = ({ clusterId }: SparkPlace): boolean => clusterId === id;
       await Promise.all([servers.stop(isHere), standbys.endUnused(isHere)]);
     },
