@@ -4,7 +4,7 @@ import { AccountDisk } from "./commands/account-disk/account-disk.ts";
 import type { CommandKinds } from "./commands/kinds/command-kinds.ts";
 import { openCommandEvents, type CommandEventSource } from "./commands/queue/command-events.ts";
 import { openQueue, type Queue } from "./commands/queue/open-queue.ts";
-import { findEnded } from "./commands/store/queue-depth.ts";
+import { findEnded } from "./commands/store/outcome.ts";
 import { AppServers } from "./commands/warm/app-servers.ts";
 import { clusterControl } from "./commands/warm/cluster-control.ts";
 import type { NodeParts } from "./compose-node.ts";

@@ -4,9 +4,8 @@ import { notFound } from "../http/input.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { CommandFields, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
-import type { CommandRow } from "./store/command-row.ts";
+import { findCommand, type CommandRow } from "./store/command-row.ts";
 import { cancel } from "./store/queue.ts";
-import { findCommand } from "./store/submission.ts";
 
 const CancelledCommand = Type.Object({
   ...CommandFields,

@@ -8,7 +8,8 @@ import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/prog
 import { macroValues } from "./submission/macros.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
-import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
+import { findCommand } from "./store/command-row.ts";
+import { findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkEngine } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";

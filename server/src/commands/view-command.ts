@@ -4,8 +4,7 @@ import { notFound } from "../http/input.ts";
 import { Id } from "../http/schema.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
-import { hasEnded } from "./store/command-row.ts";
-import { findViewedCommand } from "./store/submission.ts";
+import { findViewedCommand, hasEnded } from "./store/command-row.ts";
 
 export const CommandParams = Type.Object({ command_id: Id });
 

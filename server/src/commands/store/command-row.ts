@@ -1,3 +1,5 @@
+import type { Queryable } from "../../db/database.ts";
+
 export const COMMAND_STATUSES = ["waiting", "running", "cancelling", "done", "error", "cancelled"] as const;
 export type CommandStatus = (typeof COMMAND_STATUSES)[number];
 
@@ -98,3 +100,25 @@ export function hasEnded(status: CommandStatus): boolean {
 /** The heap that the configuration of an app or else of a cluster gives to drivers; null: neither does. */
 export const CONFIGURED_HEAP =
   "coalesce(app.config ->> 'spark.driver.memory', cluster.spark_config ->> 'spark.driver.memory')";
+
+export async function findCommand(reader: Queryable, id: number): Promise<CommandRow | undefined> {
+  const [row] = await reader.query<CommandRow>(`select ${COMMAND_COLUMNS} from command c where c.id = $1`, [id]);
+  return row;
+}
+
+export interface ViewedCommand extends CommandRow {
+  tags: string[];
+  /** Why its results or logs could not be published; null: they are published, or it was not tried yet. */
+  publishFailure: string | null;
+}
+
+export async function findViewedCommand(reader: Queryable, id: number): Promise<ViewedCommand | undefined> {
+  const [row] = await reader.query<ViewedCommand>(
+    `select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags,
+            (select p.failure from command_publishing p where p.command_id = c.id and p.failure is not null
+              order by p.attempt desc limit 1) as "publishFailure"
+       from command c where c.id = $1`,
+    [id],
+  );
+  return row;
+}

@@ -64,3 +64,12 @@ export function listAttempts(reader: Queryable, commandId: number): Promise<Atte
     [commandId],
   );
 }
+
+/** Returns the given ids of commands that have ended. */
+export async function findEnded(db: Queryable, commandIds: readonly number[]): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    "select id from command where id = any ($1) and status in ('done', 'error', 'cancelled')",
+    [commandIds],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -20,12 +20,3 @@ export async function readQueueDepth(db: Queryable): Promise<QueueDepth> {
   );
   return row ?? { waiting: 0, oldestSeconds: 0, running: [] };
 }
-
-/** Returns the given ids of commands that have ended. */
-export async function findEnded(db: Queryable, commandIds: readonly number[]): Promise<number[]> {
-  const rows = await db.query<{ id: number }>(
-    "select id from command where id = any ($1) and status in ('done', 'error', 'cancelled')",
-    [commandIds],
-  );
-  return rows.map(({ id }) => id);
-}

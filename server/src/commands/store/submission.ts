@@ -95,11 +95,6 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
   return row;
 }
 
-export async function findCommand(reader: Queryable, id: number): Promise<CommandRow | undefined> {
-  const [row] = await reader.query<CommandRow>(`select ${COMMAND_COLUMNS} from command c where c.id = $1`, [id]);
-  return row;
-}
-
 /** The text that runs, with its macros filled in; null: the command has none. */
 export async function findProgramText(reader: Queryable, id: number): Promise<string | null> {
   const [row] = await reader.query<{ resolved: string }>(
@@ -107,23 +102,6 @@ export async function findProgramText(reader: Queryable, id: number): Promise<st
     [id],
   );
   return row?.resolved ?? null;
-}
-
-export interface ViewedCommand extends CommandRow {
-  tags: string[];
-  /** Why its results or logs could not be published; null: they are published, or it was not tried yet. */
-  publishFailure: string | null;
-}
-
-export async function findViewedCommand(reader: Queryable, id: number): Promise<ViewedCommand | undefined> {
-  const [row] = await reader.query<ViewedCommand>(
-    `select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags,
-            (select p.failure from command_publishing p where p.command_id = c.id and p.failure is not null
-              order by p.attempt desc limit 1) as "publishFailure"
-       from command c where c.id = $1`,
-    [id],
-  );
-  return row;
 }
 
 export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
