@@ -24,7 +24,7 @@ import { GRACE_SECONDS } from "./commands/programs/program-executor.ts";
 import { sparkDriver } from "./commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "./commands/programs/standby-drivers.ts";
 import { runsForAccount } from "./commands/store/in-use.ts";
-import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
+import { endUnusedProcesses } from "./commands/warm/end-unused-processes.ts";
 import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
 import type { ContributionsOf } from "./commands/execution/spark-place.ts";
 import type { Config } from "./config.ts";
@@ -52,7 +52,7 @@ import type { TaskServices } from "./tasks.ts";
 
 export type SparkTasks = Pick<
   TaskServices,
-  "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endEndedPlaces"
+  "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endUnusedProcesses"
 >;
 
 /** The Spark parts of this node: isolation, configuration, drivers, warm servers and metastores. */
@@ -186,7 +186,7 @@ function sparkTasks(db: Database, { databases, metastores, sql, standbys }: Task
     },
     dropCatalogs: () => dropCatalogs(databases),
     fitCatalogConnections: () => databases.fitConnectionLimits(),
-    endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys]),
+    endUnusedProcesses: () => endUnusedProcesses(db.system, [sql.servers, standbys]),
   };
 }
 

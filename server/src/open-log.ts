@@ -1,4 +1,4 @@
-import { runLine } from "./commands/queue/run-line.ts";
+import { commandLogLine } from "./commands/queue/command-log-lines.ts";
 import type { Config } from "./config.ts";
 import { requestLogLine } from "./http/request-log-line.ts";
 import { createJsonLog, createTextLog, type Log } from "./lib/log.ts";
@@ -25,7 +25,7 @@ export function openLog(
   if (!isText) return { log: createJsonLog(logLevel), say: sayPlainly, showProgress: undefined };
   const terminal = new Terminal(stderr);
   return {
-    log: createTextLog(logLevel, terminal, [requestLogLine, runLine]),
+    log: createTextLog(logLevel, terminal, [requestLogLine, commandLogLine]),
     say: (line) => terminal.aside(() => sayPlainly(line)),
     showProgress: terminal.isInteractive ? (step) => terminal.showProgress(step) : undefined,
   };

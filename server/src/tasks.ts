@@ -1,6 +1,6 @@
 import { pruneExpired, type Retention } from "./access/retention.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
-import { maskStoredCopies } from "./commands/copy-secrets/mask-stored-copies.ts";
+import { maskStoredCopies } from "./commands/credential-masking/mask-stored-copies.ts";
 import type { Database } from "./db/database.ts";
 import { reseal } from "./db/reseal.ts";
 import type { Clock } from "./lib/clock.ts";
@@ -28,8 +28,8 @@ export interface TaskServices {
   tendMetastores: () => Promise<void>;
   /** Ends JVMs that run but do not respond. Does not wait for the probes it starts, because one may take a minute. */
   endSilent: () => Promise<void>;
-  /** Ends the processes of terminated clusters and stopped apps on this node. */
-  endEndedPlaces: () => Promise<void>;
+  /** Ends the unused processes of terminated clusters and deleted apps on this node. */
+  endUnusedProcesses: () => Promise<void>;
   /** Ends the servers of stopped apps on this node and reports the remaining ones. */
   tendApps: () => Promise<void>;
   /** Drops the databases of deleted accounts. */
@@ -55,7 +55,7 @@ export function periodicTasks({
   announce,
   tendMetastores,
   endSilent,
-  endEndedPlaces,
+  endUnusedProcesses,
   tendApps,
   dropCatalogs,
   fitCatalogConnections,
@@ -74,7 +74,7 @@ export function periodicTasks({
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.reconcile() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },
     { name: "silent servers", everySeconds: 5, run: endSilent },
-    { name: "ended places", everySeconds: 5, run: endEndedPlaces },
+    { name: "unused processes", everySeconds: 5, run: endUnusedProcesses },
     { name: "app servers", everySeconds: 1, run: tendApps },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },

@@ -9,8 +9,8 @@ import type { KeyRing } from "../lib/key-ring.ts";
 import type { WithAccountDisk } from "./account-disk/account-disk.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
-import { sealSecrets } from "./copy-secrets/command-secrets.ts";
-import { maskSubmission } from "./copy-secrets/mask-copy.ts";
+import { sealSecrets } from "./credential-masking/command-secrets.ts";
+import { maskSubmission } from "./credential-masking/mask-copy.ts";
 import type { CommandKind } from "./kinds/command-kind.ts";
 import type { WithCommandKinds } from "./kinds/command-kinds.ts";
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
-import { openSecrets } from "./copy-secrets/command-secrets.ts";
+import { openSecrets } from "./credential-masking/command-secrets.ts";
 
 const given = useServer({ isIsolated: false });
 

@@ -27,7 +27,7 @@ import type { Executor, LiveRun, PreparedRun, CommandRun, RunOutcome, RunState }
 import type { ProgramDriver } from "./program-driver.ts";
 import { sizeOf, writeNotes } from "../execution/run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
-import { notStartedForDisk } from "../execution/run-end.ts";
+import { notStartedForDisk } from "../execution/run-outcome.ts";
 
 export interface ProgramExecutorOptions {
   readonly dataDir: string;

@@ -15,8 +15,8 @@ import type {
   RunOutcome,
 } from "../execution/executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
-import { timedOut, timeoutCheckAt, explainFailure } from "../execution/run-end.ts";
-import { logEnd, logStart } from "./run-line.ts";
+import { timedOut, timeoutCheckAt, explainFailure } from "../execution/run-outcome.ts";
+import { logEnd, logStart } from "./command-log-lines.ts";
 import { writeToLog } from "../execution/run-log.ts";
 import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./settlement.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

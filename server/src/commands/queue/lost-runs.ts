@@ -5,7 +5,7 @@ import { release, settle, type SettledCommand } from "../store/queue.ts";
 import type { RunnableKindOf } from "../execution/executor.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
-import { logEnd } from "./run-line.ts";
+import { logEnd } from "./command-log-lines.ts";
 import { settlementOf } from "./settlement.ts";
 
 export interface LostRunsOptions {

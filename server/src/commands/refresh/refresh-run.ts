@@ -6,7 +6,7 @@ import type { Log } from "../../lib/log.ts";
 import { oneLine } from "../../lib/one-line.ts";
 import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import { InProcessRun } from "../execution/in-process-run.ts";
-import { ended, failed, SUCCEEDED, type EndedOutcome } from "../execution/run-end.ts";
+import { ended, failed, SUCCEEDED, type EndedOutcome } from "../execution/run-outcome.ts";
 import { sizeOf } from "../execution/run-log.ts";
 import { AddedJournal } from "./added-journal.ts";
 import { spoolAdded } from "./added-result.ts";

@@ -1,6 +1,6 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { RunOutcome } from "../execution/executor.ts";
-import { ended, failed, type EndedOutcome } from "../execution/run-end.ts";
+import { ended, failed, type EndedOutcome } from "../execution/run-outcome.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
 export const DIED = "the Spark server that ran it has died";

@@ -6,7 +6,7 @@ import type { ConnectSession } from "../../engines/spark-connect/connect-session
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.ts";
-import { failed, SUCCEEDED, explainFailure } from "../execution/run-end.ts";
+import { failed, SUCCEEDED, explainFailure } from "../execution/run-outcome.ts";
 import { sizeOf } from "../execution/run-log.ts";
 import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import type { WarmServer } from "../warm/warm-server.ts";

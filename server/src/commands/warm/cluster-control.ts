@@ -4,7 +4,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { runsOnCluster, waitsForCluster } from "../store/in-use.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import type { PlaceProcesses } from "./end-ended-places.ts";
+import type { PlaceProcesses } from "./end-unused-processes.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
 export interface ControlOptions {

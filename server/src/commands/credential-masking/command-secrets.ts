@@ -4,7 +4,7 @@ import type { KeyRing } from "../../lib/key-ring.ts";
 /** The texts of a command that contain credentials, by their names in `command`, with macros filled in. */
 export interface CommandSecrets {
   sub_command_args?: string;
-  /** Written by earlier versions, in the order of the masks; copy-secrets/mask-stored-copies.ts replaces it. */
+  /** Written by earlier versions, in the order of the masks; mask-stored-copies.ts replaces it. */
   encryptionKey?: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface PlaceProcesses {
  * Ends the unused processes of clusters and apps that have ended. One node ends a cluster or an app itself; every other
  * node finds out here.
  */
-export async function endEndedPlaces(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
+export async function endUnusedProcesses(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
   const waiting = kinds.flatMap((kind) => kind.unusedPlaces());
   if (waiting.length === 0) return;
   const ended = new Set(

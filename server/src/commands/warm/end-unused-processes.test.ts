@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { endEndedPlaces } from "./end-ended-places.ts";
+import { endUnusedProcesses } from "./end-unused-processes.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 
 const given = useServer();
@@ -26,7 +26,7 @@ test("processes that wait for commands end with their cluster or app, and others
   const at = (clusterId: number, app: number | null = null): SparkPlace => ({ accountId, clusterId, appId: app });
   const waiting = [at(up), at(pending), at(up, appId), at(up, 999_999), at(terminating), at(down, appId), at(deleted)];
   const left = new Set(waiting);
-  await endEndedPlaces(given.app.services.db.system, [
+  await endUnusedProcesses(given.app.services.db.system, [
     {
       unusedPlaces: () => [...left],
       endUnused(matches) {

@@ -33,7 +33,7 @@ function fieldsOf({ id, accountId, email, commandType, name, attempt }: Describe
 }
 
 /** The record as a line of text: `command 7  ada@example.com  SparkCommand "count"  done  6.2 s`. */
-export const runLine: LineForm = ({ msg, command, email, type, name, attempt, status, seconds }) => {
+export const commandLogLine: LineForm = ({ msg, command, email, type, name, attempt, status, seconds }) => {
   if (msg !== STARTED && msg !== ENDED) return undefined;
   const title = typeof name === "string" && name !== "" ? ` "${shortened(name, LONGEST_NAME)}"` : "";
   const again = typeof attempt === "number" && attempt > 1 ? ` (attempt ${attempt})` : "";
