@@ -33,7 +33,7 @@ function release(account: AccountClient, id: number): void {
   writeFileSync(join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`), "");
 }
 
-test("an event log made to be slow is never parsed on the thread that answers other accounts", async () => {
+test("an event log that is slow to parse does not block the requests of other accounts", async () => {
   const [attacker, other] = [await given.account(), await given.account()];
   const parse = vi.spyOn(JSON, "parse");
   const program = `${hostileLogProgram(100_000, 95_000)}\nwhile [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done`;
@@ -56,7 +56,7 @@ test("an event log made to be slow is never parsed on the thread that answers ot
 });
 
 test.each(["1e400", "-7", "0.5", '"many"', "[[1e400]]"])(
-  "a number of tasks of %s in an event log is no reason for jobs to fail",
+  "the number of tasks %s in an event log does not make the jobs request fail",
   async (count) => {
     const account = await given.account();
     const event = `{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":${count},"Stage Infos":[{"Stage ID":0,"Number of Tasks":${count}}]}`;

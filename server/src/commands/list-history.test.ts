@@ -55,7 +55,7 @@ describe("GET commands", () => {
     expect(await list(second)).toEqual([first]);
   });
 
-  test("shows those of others only with all_users", async () => {
+  test("shows commands of others only with all_users", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const [own] = await submitted(account, 1);
@@ -98,7 +98,7 @@ describe("GET commands", () => {
     await (await given.account()).get(`/commands?${query}`).refused(422, message);
   });
 
-  test("filters by what commands are, comma lists meaning any", async () => {
+  test("filters by fields of commands; a comma-separated list matches any of its entries", async () => {
     const account = await given.account();
     const spark = { command_type: "SparkCommand", cmdline: "x" };
     const a = (await account.post("/commands", { ...spark, name: "a", tags: ["red", "blue"] })).id;
@@ -126,7 +126,7 @@ describe("GET commands", () => {
     expect(await list("user_id=1234567")).toEqual([]);
   });
 
-  test("adds tags, macros and comments when asked", async () => {
+  test("adds tags, macros and comments with include_query_properties", async () => {
     const account = await given.account();
     await account.post("/commands", { command_type: "SparkCommand", cmdline: "x", tags: ["b", "a"] });
     const { commands } = await account.get("/commands?include_query_properties=True");

@@ -30,7 +30,7 @@ async function bytesOf(account: AccountClient, path: string): Promise<Buffer> {
 }
 
 describe("GET commands/<id>/results", () => {
-  test("is what the program printed on its standard output, and nothing else", async () => {
+  test("returns exactly what the program printed on its standard output", async () => {
     const account = await given.account();
     const id = await runProgram(account, String.raw`printf 'a\tb\r\n"svc_users"\n'; echo err >&2`);
     const expected = { inline: true, results: 'a\tb\r\n"svc_users"\n' };
@@ -47,19 +47,19 @@ describe("GET commands/<id>/results", () => {
     );
   });
 
-  test.each(["json", "csv", "arrow", "xml"])("of a program in the format %s are refused", async (format) => {
+  test.each(["json", "csv", "arrow", "xml"])("refuses the format %s for a program", async (format) => {
     const account = await given.account();
     const id = await runProgram(account, "echo 1");
     await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
   });
 
-  test("characters that span two pieces of the file stay whole", async () => {
+  test("keeps characters whole that span two chunks of the file", async () => {
     const account = await given.account();
     const id = await runProgram(account, String.raw`printf x; yes 'é😀' | head -n 60000`);
     expect((await account.get(`/commands/${id}/results`)).results).toBe(`x${"é😀\n".repeat(60_000)}`);
   });
 
-  test("of 20 MB and more are in the account's storage, byte for byte", async () => {
+  test("names the object in the account's storage for 20 MB and more, which has the same bytes", async () => {
     const account = await given.account();
     const id = await runProgram(account, "head -c 20000000 /dev/zero");
     const { inline, result_location: location, ...rest } = await account.get(`/commands/${id}/results`);
@@ -74,7 +74,7 @@ describe("GET commands/<id>/results", () => {
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
   });
 
-  test("are refused before the end, and after a failure or a cancel", async () => {
+  test("is refused before the end, and after a failure or a cancel", async () => {
     const account = await given.account();
     const { id } = await held(account, "echo x");
     await account.get(`/commands/${id}/results`).refused(422, /ended/);
@@ -86,7 +86,7 @@ describe("GET commands/<id>/results", () => {
     await account.get(`/commands/${failed}/results?format=raw`).refused(422, /failed/);
   });
 
-  test.each(["link", "pipe", "folder", "nothing"])("never come from a %s in the place of the file", async (kind) => {
+  test.each(["link", "pipe", "folder", "nothing"])("never reads a %s in place of the file", async (kind) => {
     const account = await given.account();
     const id = await runProgram(account, "echo 1");
     const { output } = filesOf(account, id);
@@ -127,7 +127,7 @@ describe("GET commands/<id>/status_with_results", () => {
 });
 
 describe("GET commands/<id>/attempts", () => {
-  test("has every attempt with its end", async () => {
+  test("returns every attempt with its end", async () => {
     const account = await given.account();
     const id = await runProgram(account, '[ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
@@ -146,7 +146,7 @@ describe("GET commands/<id>/jobs", () => {
     "utf8",
   );
 
-  test("has the jobs of the event log; one that was under way at the end was killed", async () => {
+  test("returns the jobs of the event log; one that was running at the end is killed", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo 1");
     expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
@@ -164,7 +164,7 @@ describe("GET commands/<id>/jobs", () => {
     expect(jobs[0]?.job_stats).toMatchObject({ num_tasks: 6, num_completed_tasks: 6, num_stages: 2 });
   });
 
-  test("follow no link and wait for no pipe that a program put in its place", async () => {
+  test("follows no link and waits for no pipe that a program put in place of the event log", async () => {
     const account = await given.account();
     const [linked, piped] = [await runProgram(account, "echo 1"), await runProgram(account, "echo 1")];
     const elsewhere = `${given.dataDir}/elsewhere`;

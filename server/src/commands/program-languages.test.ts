@@ -16,7 +16,7 @@ const r = sparkIsMissing ? undefined : await findR((await findSparkHome(inject("
 // eslint-disable-next-line no-console -- a test that is left out says why
 if (r?.kind === "missing") console.warn(`R programs are not tested: ${r.reason}`);
 
-/** As people type them: no object around, dots that lead lines, definitions between the work. */
+/** As people type them: without an object, with leading dots, and with definitions between statements. */
 const statements = `
 import org.apache.spark.sql.functions.lit
 
@@ -83,7 +83,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
   }
 
   it(
-    "of bare Scala statements runs them one by one; what they print is the result, and nothing else",
+    "of bare Scala statements runs them one by one, and its result is exactly what they print",
     async () => {
       const { status, progress, output, log, jobs } = await run({
         language: "scala",
@@ -116,7 +116,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
   );
 
   it.skipIf(kind !== "usable")(
-    "by a driver that waited sees, says and leaves what it would in one of its own, by a command line of another platform, too",
+    "on a standby driver has the same environment, output and files as on a new one, also as a command line of another platform",
     { ...because(NO_ISOLATION), timeout: RUN_MS },
     async () => {
       const file = stored("program.py", selfPortrait);
@@ -190,14 +190,14 @@ interface JobView {
   readonly job_stats: { readonly num_tasks: number; readonly status: string };
 }
 
-/** Who has written to it: without times, and what was written. */
+/** The loggers that have written to the log, without times and messages. */
 function loggersIn(log: string): Set<string> {
   const lines = log.matchAll(/^[\d/: ]+ ([A-Z]+ [\w.$]+):/gm);
   // On a busy machine Spark reports how long a listener took.
   return new Set([...lines].map(([, logger = ""]) => logger).filter((logger) => logger !== "INFO AsyncEventQueue"));
 }
 
-/** Names of settings that are of one run, not of its kind. */
+/** Names of settings whose values differ from run to run. */
 const ofOneRun =
   "app.id app.startTime app.submitTime driver.memory driver.port headgate.command headgate.request log.callerContext test.appId yarn.tags";
 

@@ -25,7 +25,7 @@ const script = (uri: string, extra: Record<string, unknown> = {}) => ({
 });
 
 describe("a script on S3", () => {
-  test.each(["s3", "s3a", "s3n"])("is read by %s with the account's keys and kept", async (scheme) => {
+  test.each(["s3", "s3a", "s3n"])("is read by %s with the account's keys, and its text is stored", async (scheme) => {
     const account = await accountWithKeys();
     await put("dir/job.py", "print('one')");
     const uri = `${scheme}://${bucket}/dir/job.py`;
@@ -51,14 +51,14 @@ describe("a script on S3", () => {
     await none.post("/commands", script(`s3://${bucket}/job.py`)).refused(422, /no storage keys/);
   });
 
-  test("of a store that does not answer is refused for now", async () => {
+  test("is refused with a hint to try again while the storage does not answer", async () => {
     const account = await accountWithKeys(undefined, "http://127.0.0.1:9");
     await account
       .post("/commands", script(`s3://${bucket}/job.py`))
       .refused(503, /^script_location cannot be read now: .* does not answer/);
   });
 
-  test("has 1 MiB, and 10 MiB with the feature, but never a command line", async () => {
+  test("may have 1 MiB, or 10 MiB with the feature, which does not apply to command lines", async () => {
     await put("exact.py", "x".repeat(MIB));
     await put("large.py", "x".repeat(MIB + 1));
     await put("larger.py", "x".repeat(10 * MIB + 1));
@@ -75,7 +75,7 @@ describe("a script on S3", () => {
       .refused(422, /^script_location must have at most 1024 KiB/);
   });
 
-  test("that is no text is refused", async () => {
+  test("that is not text is refused", async () => {
     const account = await accountWithKeys();
     await store.put(`s3://${bucket}/binary.py`, Buffer.from([0xff, 0xfe, 0x00]));
     await account.post("/commands", script(`s3://${bucket}/binary.py`)).refused(422, /^script_location/);
@@ -83,7 +83,7 @@ describe("a script on S3", () => {
     await account.post("/commands", script(`s3://${bucket}/nul.py`)).refused(422, /^script_location/);
   });
 
-  test("takes macros with the feature only", async () => {
+  test("may have macros only with the feature", async () => {
     const account = await accountWithKeys();
     await put("macro.py", "print($n$)");
     const body = script(`s3://${bucket}/macro.py`, { macros: [{ n: "41 + 1" }] });
@@ -99,7 +99,7 @@ describe("the language of a script", () => {
     await account.post("/commands", script(`file://${stored(account, name, "text")}`));
   });
 
-  test.each(["x.r", "x.PY", "x.txt", "x", "py"])("does not come from %s, but may be given", async (name) => {
+  test.each(["x.r", "x.PY", "x.txt", "x", "py"])("does not come from %s, but can be submitted", async (name) => {
     const account = await given.account();
     const uri = `file://${stored(account, name, "text")}`;
     await account.post("/commands", script(uri)).refused(422, /^language is required/);
@@ -119,7 +119,7 @@ describe("a script in the account's own folder", () => {
     });
   });
 
-  test("nothing outside of it is", async () => {
+  test("is not read from outside of that folder", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const own = stored(account, "own.py", "1");
     const foreign = stored(other, "foreign.py", "secret");

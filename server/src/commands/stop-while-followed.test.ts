@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
 
-/** Without anything that runs programs: commands wait for ever. */
+/** No driver runs programs here, so commands wait forever. */
 const given = useServer();
 
 test("a stop ends followed logs at once", async () => {

@@ -344,7 +344,7 @@ describe("a command that an earlier version accepted", () => {
     }
   });
 
-  /** Writes straight into the database, past today's rules. */
+  /** Writes into the database directly, without the current rules. */
   async function copyOf(id: number, change: object, text: string): Promise<number> {
     const { db, commandEvents } = given.app.services;
     const [row] = await db.system.query<{ id: number }>(

@@ -4,7 +4,7 @@ import { openSecrets } from "./credential-masking/command-secrets.ts";
 
 const given = useServer({ isIsolated: false });
 
-/** The installation's first. */
+/** The first account of the installation. */
 let first: AccountClient;
 beforeAll(async () => {
   first = await given.account();
@@ -111,7 +111,7 @@ describe("POST commands with a table refresh", () => {
     return rows.map(({ engine }) => engine);
   };
 
-  test.each([undefined, "HiveCommand"])("is known by its template, with command_type %s", async (commandType) => {
+  test.each([undefined, "HiveCommand"])("is recognised by its template, with command_type %s", async (commandType) => {
     const account = await given.account();
     const reply = await account.post("/commands", {
       ...refresh,
@@ -127,7 +127,7 @@ describe("POST commands with a table refresh", () => {
     expect(JSON.stringify(seen.command)).toBe(JSON.stringify(refreshed));
   });
 
-  test("runs again by the engine that the account had when it was submitted", async () => {
+  test("is rerun by the engine that the account had when it was submitted", async () => {
     const account = await given.account();
     const { id, command } = await account.post("/commands", { ...refresh, loader_stable: true });
     expect(command).toEqual(refreshed);
@@ -137,13 +137,13 @@ describe("POST commands with a table refresh", () => {
     expect(await enginesOf([id, again.id])).toEqual(["native", "native"]);
   });
 
-  test("by Spark is code of the account's, which has to be kept apart from others'", async () => {
+  test("by Spark is refused where nothing isolates the accounts' programs", async () => {
     const account = await given.account();
     await account.put("/api/v2/accounts", { refresh_engine: "spark" });
     await account.post("/commands", refresh).refused(422, /^command_type HiveCommand .*HEADGATE_ISOLATION/);
   });
 
-  test("by Spark is a statement, also when the account has changed its mind", async () => {
+  test("by Spark is a statement, even if the account has changed its engine since", async () => {
     await first.put("/api/v2/accounts", { refresh_engine: "spark" });
     const { id, command } = await first.post("/commands", { ...refresh, loader_stable: 1 });
     await first.put("/api/v2/accounts", { refresh_engine: "native" });

@@ -64,13 +64,13 @@ async function* follow(account: AccountClient, id: number, query = ""): AsyncGen
 }
 
 describe("GET commands/<id>/logs", () => {
-  test("is the log; the output is with the results", async () => {
+  test("returns the log; the output of an ended command is its result", async () => {
     const account = await given.account();
     const id = await runProgram(account, 'echo out; echo \'{"svc_users":"é"}\' >&2');
     expect(await logs(account, id)).toEqual({ text: '{"svc_users":"é"}\n', err: "19", tmp: "0" });
   });
 
-  test("of a running command has what it printed so far, by offsets of both", async () => {
+  test("of a running command also returns its output so far, each from its own offset", async () => {
     const account = await given.account();
     const { id, letGo } = await held(account, "echo printed; echo noted >&2", "echo more; echo again >&2");
     await expect.poll(() => logs(account, id), PATIENCE).toEqual({ text: "noted\nprinted\n", err: "6", tmp: "8" });
@@ -84,7 +84,7 @@ describe("GET commands/<id>/logs", () => {
     expect(await beyond(6, 8)).toEqual({ text: "again\n", err: "6", tmp: "0" });
   });
 
-  test("has the logs of all attempts in their order, so that offsets stay valid", async () => {
+  test("returns the logs of all attempts in their order, so that offsets stay valid", async () => {
     const account = await given.account();
     const id = await runProgram(account, 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
       retry: 1,
@@ -112,7 +112,7 @@ describe("GET commands/<id>/logs", () => {
     await account.get(`/commands/${id}/logs?${query}`).refused(422, new RegExp(`^${query.split("=")[0]}`));
   });
 
-  test.each(["logs", "logs?follow=true", "error_logs"])("is refused by %s when it was removed", async (path) => {
+  test.each(["logs", "logs?follow=true", "error_logs"])("refuses %s when the log was removed", async (path) => {
     const account = await given.account();
     const id = await runProgram(account, "echo x >&2");
     expect((await account.get(`/commands/${id}/${path}`).reply()).status).toBe(200);
@@ -122,7 +122,7 @@ describe("GET commands/<id>/logs", () => {
       .refused(422, /^logs of this command have been removed from the server/);
   });
 
-  test("never comes from a link in the place of the file", async () => {
+  test("never follows a link in place of the file", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo x >&2");
     const { log } = commandFiles(given.dataDir, account.accountId, id).attempt(1);
@@ -135,10 +135,10 @@ describe("GET commands/<id>/logs", () => {
 });
 
 describe("GET commands/<id>/logs?follow=true", () => {
-  test("tells lines as they come, whole, until the command has ended", async () => {
+  test("sends whole lines as they are written, until the command has ended", async () => {
     const account = await given.account();
     const { id, letGo } = await held(account, "echo one; echo two >&2; printf ha", "echo lf; printf 'a\\rb' >&2");
-    // What is there before the first look is told in the order of the two files.
+    // Lines that were written before the first poll are sent in the order of the two files.
     await expect.poll(async () => (await logs(account, id)).text, PATIENCE).toBe("two\none\nha");
     const seen: Event[] = [];
     for await (const event of follow(account, id)) {
@@ -153,7 +153,7 @@ describe("GET commands/<id>/logs?follow=true", () => {
     expect(seen.at(-2)?.id).toBe("7,9");
   });
 
-  test("goes on from offsets, and cuts only what is longer than an event, between characters", async () => {
+  test("continues from offsets, and cuts only lines longer than an event, between characters", async () => {
     const account = await given.account();
     const id = await runProgram(account, "head -c 150000 /dev/zero | tr '\\0' x | sed 's/x/é/g' >&2; echo out");
     const seen: string[] = [];
@@ -190,7 +190,7 @@ describe("GET commands/<id>/logs?follow=true", () => {
 });
 
 describe("GET commands/<id>/error_logs", () => {
-  test("is the log, of a long one the last MiB from a line on", async () => {
+  test("returns the log; of a long one the last MiB, beginning with a whole line", async () => {
     const account = await given.account();
     const short = await runProgram(account, String.raw`printf 'no \377 text\n' >&2; exit 4`);
     expect(await account.get(`/commands/${short}/error_logs`)).toEqual({

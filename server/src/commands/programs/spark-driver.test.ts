@@ -15,7 +15,7 @@ const home = stubSparkHome();
 const hadoopConf = mkdtempSync(join(tmpdir(), "headgate-hadoop-"));
 afterAll(() => rmSync(hadoopConf, { recursive: true }));
 
-/** On a machine without R, whatever this one has. */
+/** Simulates a machine without R. */
 const given = useServer({
   settings: { HEADGATE_HADOOP_CONFS: `prod=${hadoopConf}`, HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8,10.0.0.0/8" },
   driver: sparkDriver(
@@ -42,7 +42,7 @@ interface LineOptions {
   ofAccount?: Record<string, string>;
 }
 
-/** What would be started for a Python program of a cluster that was made by the interface. */
+/** The launch of a Python program on a cluster that was created through the API. */
 async function lineOn(
   engine: object,
   sparkConfig: object = { "spark.executor.instances": "3" },
@@ -150,7 +150,7 @@ test("the operator's settings of a YARN cluster apply to its programs unless the
   expect(env["SPARK_LOCAL_IP"]).toBe("10.0.0.5");
 });
 
-test("the settings of the account and the server win over the file of a YARN cluster", async () => {
+test("the settings of the account and the server take precedence over the file of a YARN cluster", async () => {
   const ofAccount = {
     "spark.hadoop.fs.s3a.access.key": "own",
     "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:7",
@@ -225,7 +225,7 @@ test("on a standalone cluster without a secret an account runs nothing while oth
   });
 });
 
-test("a program uses a standby driver, unless its cluster's settings bring code that would run in it", async () => {
+test("a program uses a standby driver, unless its cluster's settings would run users' code in that driver", async () => {
   expect((await lineOn({ type: "local" })).handOver).toBeDefined();
   expect((await lineOn({ type: "local" }, { "spark.extraListeners": "com.example.Miner" })).handOver).toBeUndefined();
 });

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 test.skipIf(!disk.isMounted)(
-  "a driver that waits is ended on a full disk too, with and without its order",
+  "a standby driver can be ended on a full disk, before and after it got its program",
   because("a small disk can only be mounted by root"),
   async () => {
     const start = async () => {

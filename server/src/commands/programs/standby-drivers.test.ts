@@ -18,7 +18,7 @@ const { kind } = await findTestBubblewrap(accountIdentity(1));
 
 const PATIENCE = { timeout: 45_000 };
 
-/** There is room for three: each test leaves it to the next. */
+/** There is memory for three drivers; each test frees it for the next one. */
 let accounts: AccountClient[] = [];
 afterEach(async () => {
   for (const account of accounts) {
@@ -127,7 +127,7 @@ describe.skipIf(kind !== "usable")("a standby driver", because(NO_ISOLATION), ()
     const waiting = await untilOneWaits(account);
     const { runner } = JSON.parse(readFileSync(join(waiting, "status.json"), "utf8")) as { runner: { pid: number } };
     process.kill(runner.pid, "SIGKILL");
-    // Another standby driver may have taken its place by now, so the manner of the start is not asked.
+    // Another standby driver may have taken its place by now, so the kind of the start is not checked.
     expect(await run(account, "echo ran >> $JOURNAL")).toMatchObject({ status: "done" });
     const journal = join(given.dataDir, "accounts", String(account.accountId), "storage/journal");
     expect(readFileSync(journal, "utf8")).toBe("ran\n");

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => held.disposeAsync());
 
-test("what could not be published before the server was killed is published by the next one", async () => {
+test("results and logs that were not published when the server was killed are published by the next server", async () => {
   const base = mkdtempSync(join(tmpdir(), "headgate-publish-"));
   held.defer(() => rmSync(base, { recursive: true, force: true, maxRetries: 20 }));
   chmodSync(base, 0o711);

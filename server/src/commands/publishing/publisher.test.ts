@@ -76,8 +76,8 @@ async function setStorage(account: AccountClient, keys: S3Keys, endpoint: string
 
 const object = (path: string): Promise<string> => getText(store, `s3://${bucket}/deep${path}`, 1000);
 
-describe("what comes of a command of an account without storage of its own", () => {
-  test("is in its local folder under the command's path: the result, and the log of each attempt", async () => {
+describe("results and logs of an account without storage of its own", () => {
+  test("are in its local folder under the command's path: the result, and the log of each attempt", async () => {
     const account = await given.account();
     const program = 'echo "out $ATTEMPT"; echo "err $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]';
     const { path } = await run(account, program, { retry: 1, retry_delay: 0 });
@@ -90,7 +90,7 @@ describe("what comes of a command of an account without storage of its own", () 
     expect(statSync(localPath(account, `${path}/results`)).uid).toBe(uid);
   });
 
-  test("is its log alone when it failed, and nothing when it said nothing", async () => {
+  test("are only the log if the command failed, and nothing if it wrote nothing", async () => {
     const account = await given.account();
     const failed = await run(account, "echo out; exit 3");
     const silent = await run(account, "true");
@@ -102,7 +102,7 @@ describe("what comes of a command of an account without storage of its own", () 
     expect(existsSync(localPath(account, `${unsupported.path}/logs`))).toBe(true);
   });
 
-  test("is a copy: what programs do to it changes nothing of what the interface tells", async () => {
+  test("are copies: programs that change them do not change what the API returns", async () => {
     const account = await given.account();
     const { id, path } = await run(account, "echo mine; echo said >&2");
     await allDone(account);
@@ -113,7 +113,7 @@ describe("what comes of a command of an account without storage of its own", () 
     expect((await account.get(`/commands/${id}/logs`).reply()).text).toBe("said\n");
   });
 
-  test("is kept as long as its files, in folders that go with it", async () => {
+  test("are removed with the command's own files, and so are their empty folders", async () => {
     const account = await given.account();
     const { id, path } = await run(account, "echo x; echo y >&2");
     const { path: linked } = await run(account, "echo x");
@@ -137,7 +137,7 @@ describe("what comes of a command of an account without storage of its own", () 
     expect(existsSync(dirname(localPath(account, linked)))).toBe(true);
   });
 
-  test("in whose way something lies says so, and keeps nothing else back", async () => {
+  test("that cannot be written because of other files have a publish_error, and others are still published", async () => {
     const account = await given.account();
     const storage = localPath(account, "");
     const program = `mkdir -p "${storage}/tmp/$(date -u +%F)/${account.accountId}/$COMMAND/results/x"; echo out`;
@@ -151,8 +151,8 @@ describe("what comes of a command of an account without storage of its own", () 
   });
 });
 
-describe("what comes of a command of an account with storage on S3", () => {
-  test("is there, and stays there after the time that it is kept here", async () => {
+describe("results and logs of an account with storage on S3", () => {
+  test("are on S3, and stay there after the local files are pruned", async () => {
     const account = await accountOnS3();
     const { id, path, publish_error: error } = await run(account, "echo out; echo err >&2");
     expect(error).toBeUndefined();
@@ -166,7 +166,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect(await object(`${path}/results`)).toBe("out\n");
   });
 
-  test("of 20 MB and more is named by results", async () => {
+  test("of 20 MB and more are named by result_location", async () => {
     const account = await accountOnS3();
     const { id, path } = await run(account, "seq 3000000");
     const uri = `s3://${bucket}/deep${path}/results`;
@@ -175,7 +175,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect((await buffer((await store.get(uri)).body)).equals(Buffer.from(printed))).toBe(true);
   });
 
-  test("comes there when the store was away at its end; the command is done all the same", async () => {
+  test("are published later if the storage was unreachable; the command is done meanwhile", async () => {
     const account = await accountOnS3(seaweedFs.credentials, relay.endpoint);
     const other = await given.account();
     await relay.goAway();
@@ -199,7 +199,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_000_000);
   });
 
-  test("waits for a storage that never answers, and does not delay other accounts", async () => {
+  test("wait for a storage that never answers, without delaying other accounts", async () => {
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));
     await once(silent.listen(0, "127.0.0.1"), "listening");
@@ -217,7 +217,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     await Promise.all(asked);
   });
 
-  test("does not with wrong keys, which is shown, and does with the right ones", async () => {
+  test("have a publish_error while the keys are wrong, and are published with the right ones", async () => {
     const account = await accountOnS3({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
     const { id, path } = await run(account, "echo out");
     await expect
@@ -231,7 +231,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect(await account.get(`/commands/${id}`)).not.toHaveProperty("publish_error");
   });
 
-  test("does not without keys, which is shown", async () => {
+  test("have a publish_error if the account has no keys", async () => {
     const account = await given.account();
     await account.put("/api/v2/accounts", { account: { defloc: `s3://${bucket}/deep` } });
     const { id } = await run(account, "echo out");

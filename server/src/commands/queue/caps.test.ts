@@ -81,19 +81,19 @@ test("the next command is one of the account that runs less, and among equals th
   const crowd = [...(await submitMany(large, 2, "second")), ...(await submitMany(large, 2))];
   const late = await submitMany(small, 2);
   expect(await statuses([...crowd, ...late])).toEqual(times(6, "waiting"));
-  // 2 against 0: to the small account, although all others have waited longer.
+  // 2 against 0: the small account is next, although all others have waited longer.
   await letGo(large, running[0] ?? 0);
   await expect
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "waiting"]);
-  // 2 against 1: again.
+  // 2 against 1: the small account is next again.
   await letGo(neighbour, last);
   await expect
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "running"]);
   await addCluster(small, "second");
   const latest = await submitMany(small, 1, "second");
-  // 1 against 2: back to the large account, to the command that waits longest.
+  // 1 against 2: the large account is next, with its command that has waited longest.
   await letGo(large, running[1] ?? 0);
   await expect
     .poll(() => statuses([...crowd, ...late, ...latest]), PATIENCE)

@@ -72,11 +72,11 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     const cause = "the disk is full: (output|log) cannot be written: no space left on the disk";
     expect(await attemptsOf(account, loud)).toMatchObject([{ cause: expect.stringMatching(new RegExp(`^${cause}$`)) }]);
     expect(await logOf(account, loud)).toMatch(new RegExp(`headgate: ${cause}\n$`));
-    // What its own files gave back may have been enough for that line; without it the log says the same.
+    // The removal of its files may have freed enough space for that line; otherwise the reader of the log adds it.
     truncateSync(commandFiles(given.dataDir, account.accountId, loud).log(1));
     expect(await logOf(account, loud)).toMatch(new RegExp(`^headgate: ${cause}\n$`));
     expect((await account.get(`/commands/${loud}/error_logs`)).error_log).toMatch(new RegExp(`^headgate: ${cause}\n$`));
-    // The lease of the node is renewed all the same: it would have ended the quiet one by now.
+    // The lease of the node is still renewed: otherwise the quiet command would have ended by now.
     await expect.poll(async () => ((await heartbeats()) as [{ at: number }])[0].at, PATIENCE).toBeGreaterThan(at + 11);
     await letGo(account, quiet);
     expect(await ended(account, quiet)).toMatchObject({ status: "done" });

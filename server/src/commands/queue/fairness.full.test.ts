@@ -47,7 +47,7 @@ function waitsBeside(accountId: number, otherId: number): Promise<Wait[]> {
   );
 }
 
-/** Ranks, not seconds: how long a place is held depends on the machine, who gets the next one does not. */
+/** Compares ranks, not seconds: how long a command runs depends on the machine, but which one is next does not. */
 test("ten commands start as soon as others end, although 10,000 commands of another account wait", async () => {
   const [crowd, few] = [await given.account(), await given.account()];
   const numbers = Array.from({ length: CROWD }, (_, number) => number);

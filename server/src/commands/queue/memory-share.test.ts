@@ -5,7 +5,7 @@ import { gatedProgram, queuedCommands } from "../../../test/support/queued-comma
 import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
-/** Where the words of a command do not say otherwise, it needs 100 MiB here. */
+/** Unless its options say otherwise, a command needs 100 MiB here. */
 const silence = silenceClock();
 const given = useServer({
   driver: stubDriver,

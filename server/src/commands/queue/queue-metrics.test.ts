@@ -56,7 +56,7 @@ test("the depth counts waiting commands, the age is that of the oldest due one, 
     .poll(() => account.get(`/commands/${retried}`), PATIENCE)
     .toMatchObject({ waiting_reason: expect.stringMatching(/^next attempt/) });
   expect(await sample("headgate_queue_depth")).toBe(1);
-  // Its delay has not passed: nothing is late.
+  // The delay of the retry has not passed, so no command is overdue.
   expect(await sample("headgate_queue_age_seconds")).toBe(0);
   const { nodes } = await operator.get("/api/v2/nodes");
   await operator.put(`/api/v2/nodes/${nodes[0].id}`, { state: "paused" });
@@ -125,7 +125,7 @@ test("a run that another node has taken over counts as a rejection, ends, and wr
   expect(await account.get(`/commands/${id}`)).toMatchObject({ status: "running", progress: 42, pid: null });
   expect(await sample("headgate_queue_lost_heartbeats_total")).toBe(0);
 
-  // The other one falls silent: its run is settled here, and counted as that.
+  // The other node falls silent: its run is settled here, and counted as a lost heartbeat.
   const errors = 'headgate_command_seconds_count{type="SparkCommand",outcome="error"}';
   const before = await sample(errors);
   silence.passes = true;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
-/** What a program is made of is known once its account's metastore is up: here that comes late, or never. */
+/** A program can be prepared only when its account's metastore is up: here that takes long, or forever. */
 const never = new Promise<never>(() => undefined);
 let prepared: Promise<void> = never;
 const commandLine: typeof stubDriver.commandLine = async (run, place) => {

@@ -31,7 +31,7 @@ async function pause(state: "paused" | "active"): Promise<void> {
   for (const { id, host } of nodes) if (host !== "other") await operator.put(`/api/v2/nodes/${id}`, { state });
 }
 
-/** Waits until this node has looked at the queue so often. */
+/** Waits until this node has polled the queue that many times. */
 async function looks(count: number): Promise<void> {
   const beat = async (): Promise<number> => {
     const [row] = await given.app.services.db.system.query<{ beat: number }>(

@@ -27,7 +27,7 @@ const namesIn = async (journal: AddedJournal): Promise<string[][]> =>
 const unsureIn = (journal: AddedJournal): string[][] =>
   journal.unsettled.map(({ partitions }) => partitions.map(({ name }) => name));
 
-test("what was noted is there after a crash, and what was not settled is unsure", async () => {
+test("noted partitions survive a crash, and notes that were not settled are listed as unsettled", async () => {
   await reopened(async (journal) => {
     expect(journal.unsettled).toEqual([]);
     const first = await journal.note(some("n=1", "n=ä\n"));
@@ -41,7 +41,7 @@ test("what was noted is there after a crash, and what was not settled is unsure"
   });
 });
 
-test("what of a note was not added is taken back, and noted again when it is", async () => {
+test("partitions of a note that were not added do not count, and can be noted again", async () => {
   await reopened(async (journal) => {
     await journal.note(some("n=1"));
     await journal.note(some("n=2", "n=3", "n=4"));
@@ -57,7 +57,7 @@ test("what of a note was not added is taken back, and noted again when it is", a
   });
 });
 
-test("what was added is in it whenever the process dies while a note is settled", async () => {
+test("a note counts as unsettled if the process dies at any byte while settling it", async () => {
   await reopened((journal) => journal.note(some("n=1", "n=2")));
   const noted = readFileSync(journalFile(folder));
   await reopened(({ unsettled: [note] }) => note?.settle(some("n=1")) ?? Promise.reject(new Error("none")));
@@ -69,7 +69,7 @@ test("what was added is in it whenever the process dies while a note is settled"
   }
 });
 
-test("a line that was cut off never counts", async () => {
+test("a line that was cut off is ignored", async () => {
   await reopened((journal) => journal.note(some("n=1")));
   appendFileSync(journalFile(folder), '{"note":"7","partitions":[["n=2","file:');
   await reopened(async (journal) => {
@@ -80,7 +80,7 @@ test("a line that was cut off never counts", async () => {
   expect(readFileSync(journalFile(folder), "utf8")).not.toContain("n=2");
 });
 
-test("lines longer than what is read at a time are whole", async () => {
+test("lines longer than a read buffer stay whole", async () => {
   const long = Array.from({ length: 5000 }, (_, n) => `n=${n}`.padEnd(150, "x"));
   await reopened(async (journal) => {
     for (let batch = 0; batch < 3; batch += 1) await journal.note(some(...long));

@@ -12,7 +12,7 @@ import { addPartitions, getPartitionNames, getTable } from "../../engines/hive-t
 const given = useServer();
 
 const PATIENCE = { timeout: 45_000, interval: 20 };
-/** Each is below the timeout of what it waits for. */
+/** Each limit is below the timeout of the request that the refresh waits for. */
 const AT_ONCE_MS = { connecting: 8000, greetingTls: 4000, asking: 20_000 };
 
 const PROTOCOLS = [
@@ -32,7 +32,7 @@ async function startSilent(): Promise<Silent> {
   return { ...server, isAsked: () => server.open() > 0 };
 }
 
-/** A metastore with one table, whose silence begins with that call. */
+/** A metastore with one table that stops answering at that call. */
 async function startMetastore(location: string, silentAt: string | null): Promise<Silent> {
   const answer: AnswerCall = (socket, { name, sequence }) => {
     if (name === silentAt) return;
@@ -73,7 +73,7 @@ async function bring(account: AccountClient, { port }: { port: number }): Promis
   await account.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${port}` } });
 }
 
-test("a refresh whose metastore takes the connection and says nothing is cancelled at once", async () => {
+test("a refresh is cancelled at once while its metastore accepts connections but never answers", async () => {
   const silent = await startSilent();
   const account = await given.account();
   await bring(account, silent);
@@ -81,7 +81,7 @@ test("a refresh whose metastore takes the connection and says nothing is cancell
 });
 
 test.each([getTable.name, getPartitionNames.name, addPartitions.name])(
-  "so is one whose metastore falls silent at %s",
+  "a refresh is cancelled at once while its metastore does not answer %s",
   async (call) => {
     const account = await given.account();
     const folder = join(storageFolder(given.dataDir, account.accountId), "orders");
@@ -92,25 +92,31 @@ test.each([getTable.name, getPartitionNames.name, addPartitions.name])(
   },
 );
 
-test.each(PROTOCOLS)("so is one whose table lies on an HDFS that says nothing to %s", async (protocol, limitMs) => {
-  const silent = await startSilent();
-  const account = await given.account();
-  await bring(account, await startMetastore("hdfs://far/orders", null));
-  const hdfs_http_address = `${protocol}://127.0.0.1:${silent.port}`;
-  await account.put("/api/v2/accounts", { account: { hdfs_http_address } });
-  await expectCancelledWithin(limitMs, account, silent);
-});
+test.each(PROTOCOLS)(
+  "a refresh is cancelled at once while the HDFS of its table does not answer %s",
+  async (protocol, limitMs) => {
+    const silent = await startSilent();
+    const account = await given.account();
+    await bring(account, await startMetastore("hdfs://far/orders", null));
+    const hdfs_http_address = `${protocol}://127.0.0.1:${silent.port}`;
+    await account.put("/api/v2/accounts", { account: { hdfs_http_address } });
+    await expectCancelledWithin(limitMs, account, silent);
+  },
+);
 
-test.each(PROTOCOLS)("so is one whose table lies on an S3 that says nothing to %s", async (protocol, limitMs) => {
-  const silent = await startSilent();
-  const account = await given.account();
-  await bring(account, await startMetastore("s3a://bucket/orders", null));
-  await account.put("/api/v2/accounts", {
-    account: {
-      storage_access_key: "key",
-      storage_secret_key: "secret",
-      storage_endpoint: `${protocol}://127.0.0.1:${silent.port}`,
-    },
-  });
-  await expectCancelledWithin(limitMs, account, silent);
-});
+test.each(PROTOCOLS)(
+  "a refresh is cancelled at once while the S3 of its table does not answer %s",
+  async (protocol, limitMs) => {
+    const silent = await startSilent();
+    const account = await given.account();
+    await bring(account, await startMetastore("s3a://bucket/orders", null));
+    await account.put("/api/v2/accounts", {
+      account: {
+        storage_access_key: "key",
+        storage_secret_key: "secret",
+        storage_endpoint: `${protocol}://127.0.0.1:${silent.port}`,
+      },
+    });
+    await expectCancelledWithin(limitMs, account, silent);
+  },
+);

@@ -36,7 +36,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     }
   };
 
-  test("cannot be made to say by a folder's name what it has not done", async () => {
+  test("does not let the name of a folder forge lines of its log", async () => {
     const { name, folder } = await textTable();
     const forged = "x\n2026-11-15 00:00:00 added n=9 at nowhere";
     mkdirSync(join(folder, forged), { recursive: true });
@@ -118,7 +118,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     expect(await spark.account.get(`/commands/${id}/jobs`)).toEqual([]);
   });
 
-  test("adds what is new to an external table, and nothing where nothing is", async () => {
+  test("adds new partitions to an external table, and succeeds if there are none", async () => {
     const { name, folder } = await textTable();
     write(folder, "n=1", "n=07", "n=abc");
     expect(Object.keys((await refresh(spark.account, name)).added).sort()).toEqual(["n=07", "n=1"]);
@@ -132,7 +132,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     expect((await refreshed(spark.account, rerun.id)).added).toEqual({ "n=2": `file:${folder}/n=2` });
   });
 
-  test("of a managed table of Hive's, whose rows are text, lets Spark read them", async () => {
+  test("of a managed Hive table of text adds partitions that Spark can read", async () => {
     const name = newName();
     const columns = "row format delimited fields terminated by ',' stored as textfile";
     await runSql(spark.account, `create table ${name} (v string, w int) partitioned by (Day date) ${columns}`);
@@ -155,7 +155,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     ]);
   });
 
-  test("never drops a partition whose folder is gone", async () => {
+  test("never drops a partition whose folder was deleted", async () => {
     const { name, folder } = await textTable();
     await runSql(spark.account, `alter table ${name} add partition (n = 5) location 'file:${folder}/elsewhere'`);
     write(folder, "n=1");
@@ -163,7 +163,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     expect(Object.keys(await partitionsOf(spark.account, name)).sort()).toEqual(["n=1", "n=5"]);
   });
 
-  test("leaves for the next time what has changed of late, when it is asked to", async () => {
+  test("with loader_stable leaves folders that changed recently to the next refresh", async () => {
     const { name, folder } = await textTable();
     write(folder, "n=1", "n=2/deep", "n=3");
     const old = new Date(Date.now() - 150_000);
@@ -183,7 +183,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     expect(Object.keys((await refresh(spark.account, name)).added)).toEqual(["n=2", "n=3"]);
   });
 
-  test("by the engine spark is Spark's own statement", async () => {
+  test("with the engine spark runs Spark's own statement", async () => {
     const { name, folder } = await textTable();
     write(folder, "n=1", "N=2");
     await spark.account.put("/api/v2/accounts", { refresh_engine: "spark" });
@@ -202,7 +202,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     });
   });
 
-  test("of what is no partitioned table fails, and says why", async () => {
+  test("of anything but a partitioned table fails and says why", async () => {
     const name = newName();
     await runSql(
       spark.account,
@@ -222,7 +222,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     }
   });
 
-  test("may name a cluster of any kind, and needs none of it", async () => {
+  test("may name a cluster of any engine, and does not use it", async () => {
     const { name, folder } = await textTable();
     write(folder, "n=1");
     const label = `remote_${name}`;
@@ -231,7 +231,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
   });
 
   /** `refresh-many.full.test.ts` has five times as many. */
-  test("of more partitions than it adds at once adds, names and lists each", async () => {
+  test("adds more partitions than fit into one batch, and logs and lists each of them", async () => {
     const { name, folder } = await textTable("h string, n int");
     const hours = Array.from({ length: 26 }, (_, h) => `h=${h}`);
     for (const h of hours) for (let n = 0; n < 100; n += 1) mkdirSync(join(folder, h, `n=${n}`), { recursive: true });

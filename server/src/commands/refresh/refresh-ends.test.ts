@@ -15,7 +15,7 @@ describe.skipIf(sparkIsMissing)("a table refresh that waits for its metastore", 
   let table = "";
   let metastore: Client;
 
-  /** Holds what the adding of partitions waits for, of this one table. */
+  /** Holds the lock that adding partitions to this table waits for. */
   beforeEach(async () => {
     table = `held_${randomBytes(4).toString("hex")}`;
     const folder = join(storageFolder(spark.dataDir, spark.accountId), table);
@@ -64,7 +64,7 @@ describe.skipIf(sparkIsMissing)("a table refresh that waits for its metastore", 
     expect(await partitionsOf(spark.account, table)).toEqual({});
   });
 
-  test("goes on when the metastore does, beside another refresh of the same table", async () => {
+  test("continues when the metastore responds again, beside another refresh of the same table", async () => {
     const id = await waiting();
     const other = refresh(spark.account, table);
     await metastore.query("rollback");

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => silent.stop());
 
-test("refreshes count against the node's memory: as many run as it has room for, the next tells why it waits", async () => {
+test("refreshes count against the node's memory: as many run as fit, and the next one says why it waits", async () => {
   const account = await given.account();
   await account.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${silent.port}` } });
   const submit = async (): Promise<number> =>

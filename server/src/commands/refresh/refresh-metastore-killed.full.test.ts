@@ -50,7 +50,7 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it("needs none, where it is ours", async () => {
+  it("does not need it if it is Headgate's own", async () => {
     await grown("ours");
     await killMetastore();
     const { added } = await refresh(account, "ours");
@@ -59,36 +59,36 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
     expect(await sum("ours")).toBe(`${PARTITIONS}\r\n`);
   });
 
-  it("leaves complete partitions, where the account has brought it, and the next one adds the rest", async () => {
-    await grown("brought");
-    const relay = await brought();
+  it("leaves complete partitions if it is external, and the next refresh adds the rest", async () => {
+    await grown("with_external");
+    const relay = await useExternalMetastore();
     try {
       const { id } = await account.post("/commands", {
         template: "s3import",
         db_name: "default",
-        hive_table: "brought",
+        hive_table: "with_external",
       });
-      await vi.waitFor(async () => expect(await count("brought")).toBeGreaterThan(0), PATIENCE);
+      await vi.waitFor(async () => expect(await count("with_external")).toBeGreaterThan(0), PATIENCE);
       await killMetastore();
       expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
       await vi.waitFor(async () => expect(await statusOf(account, id)).toMatch(/done|error/), PATIENCE);
-      const there = await count("brought");
+      const there = await count("with_external");
       expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
 
       await useMetastore("");
-      expect(await sum("brought")).toBe(`${there}\r\n`);
+      expect(await sum("with_external")).toBe(`${there}\r\n`);
       await useMetastore(relay.uri);
-      const { added } = await refresh(account, "brought");
+      const { added } = await refresh(account, "with_external");
       expect(Object.keys(added)).toHaveLength(PARTITIONS - there);
       expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
     } finally {
       await useMetastore("");
       await relay.close();
     }
-    expect(await sum("brought")).toBe(`${PARTITIONS}\r\n`);
+    expect(await sum("with_external")).toBe(`${PARTITIONS}\r\n`);
   });
 
-  /** With folders that the metastore knows nothing of, a row in each. */
+  /** Creates folders that the metastore does not know, with a row in each. */
   async function grown(table: string): Promise<void> {
     const place = join(dataDir, "accounts", String(account.accountId), "storage", table);
     for (let n = 0; n < PARTITIONS; n += 1) {
@@ -98,8 +98,8 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
     await runSql(account, `create table ${table} (one int, n int) using csv partitioned by (n) location '${place}'`);
   }
 
-  /** As if it were another's: without its secret. */
-  async function brought(): Promise<OpenMetastore> {
+  /** Opens the metastore as an external one would be: without a secret. */
+  async function useExternalMetastore(): Promise<OpenMetastore> {
     const relay = await openToAll(await metastoreEntry(dataDir, account.accountId));
     await useMetastore(relay.uri);
     return relay;

@@ -75,7 +75,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
     );
   });
 
-  test("of an external table of text adds more than one page of folders, and waits for young ones when asked", async () => {
+  test("of an external table of text adds more than one page of folders, and postpones recent ones with loader_stable", async () => {
     const at = `s3a://${bucket}/elsewhere/text`;
     await run(`create table text (v string, n int) using csv options (path '${at}') partitioned by (n)`);
     const numbers = Array.from({ length: 1100 }, (_, n) => n);
@@ -93,7 +93,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
     expect(await run("select v from text where n = 1099")).toBe("row 1099\r\n");
   });
 
-  test("that the store denies ends as an error that says what to do", async () => {
+  test("that the storage denies ends as an error that says what to do", async () => {
     await run(
       `create table denied (v string, n int) using csv options (path 's3a://${bucket}/denied') partitioned by (n)`,
     );

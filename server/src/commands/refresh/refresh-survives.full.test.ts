@@ -61,7 +61,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
   }
 
   test.each(["crash", "stop"] as const)(
-    "goes on after each %s of Headgate, and lists every added partition once",
+    "continues after each %s of Headgate, and lists every added partition once",
     async (end) => {
       const table = `survives_${end}`;
       const names = await tableOf(table);

@@ -4,12 +4,12 @@ import { useServer } from "../../../test/support/given.ts";
 import { refresh, refreshed } from "../../../test/support/refresh.ts";
 import { silenceClock } from "../../../test/support/silence-clock.ts";
 
-/** No Spark is set up here: queries would wait for ever. */
+/** No Spark is set up here: queries would wait forever. */
 const silence = silenceClock();
 const given = useServer({ silenceClock: silence.now, settings: { HEADGATE_LEASE_SECONDS: "5" } });
 const MISSING = "the table default.orders is not in the metastore: create it first";
 
-test("a refresh in an account that never used Spark waits for nothing, and says that there is no such table", async () => {
+test("a refresh in an account that never used Spark fails at once: there is no such table", async () => {
   const account = await given.account();
   const { id, log } = await refresh(account, "orders", {}, "error");
   expect(log).toContain(MISSING);
@@ -17,7 +17,7 @@ test("a refresh in an account that never used Spark waits for nothing, and says 
   expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
 });
 
-test("of a cluster it takes a place in the queue and nothing else: it stays DOWN", async () => {
+test("a refresh does not start the cluster that it names", async () => {
   const account = await given.account();
   await account.post("/clusters", {
     labels: ["far"],
@@ -28,7 +28,7 @@ test("of a cluster it takes a place in the queue and nothing else: it stays DOWN
   expect(await account.get("/clusters/far/state")).toMatchObject({ state: "DOWN" });
 });
 
-test("a refresh whose node has fallen silent is begun again by another one, in the same attempt", async () => {
+test("a refresh whose node has fallen silent is begun again by another node, in the same attempt", async () => {
   const [account, operator] = [await given.account(), await given.operator()];
   const { nodes } = await operator.get("/api/v2/nodes");
   const own = nodes[0].id;

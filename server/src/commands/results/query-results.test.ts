@@ -28,7 +28,7 @@ function* numbered(count: number) {
   for (let n = 0; n < count; n++) yield numberedBatch(n);
 }
 
-/** As it goes on the wire, to be read or left. */
+/** The raw response, which a test can read or leave unread. */
 function streamed(account: AccountClient, path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { "X-AUTH-TOKEN": account.token ?? "" };
@@ -76,7 +76,7 @@ describe("the rows of a query", () => {
     expect([reply.status, reply.headers.get("content-type"), reply.text]).toEqual([200, type, text]);
   });
 
-  test("are there as one Arrow stream", async () => {
+  test("can be read as one Arrow stream", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, numbered(3));
     const response = await fetch(`${given.base}/api/v1.2/commands/${id}/results?format=arrow`, {
@@ -87,7 +87,7 @@ describe("the rows of a query", () => {
     expect([table.numRows, table.getChild("n")?.get(2 * NUMBERED_ROWS)]).toEqual([1500, 1000]);
   });
 
-  test("come with the status", async () => {
+  test("are part of status_with_results", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, odd);
     expect(await account.get(`/commands/${id}/status_with_results`)).toEqual({
@@ -100,7 +100,7 @@ describe("the rows of a query", () => {
     });
   });
 
-  test("are inline below 20 MB of text, whatever JSON makes of it", async () => {
+  test("are inline below 20 MB of text, even if their JSON is larger", async () => {
     const account = await given.account();
     const rows = Array.from({ length: 20_000 }, () => '"'.repeat(998));
     const below = await givenQuery(given, account, textRows([...rows.slice(1), '"'.repeat(997)]));
@@ -111,7 +111,7 @@ describe("the rows of a query", () => {
     expect(await sizeOf(await streamed(account, `/commands/${id}/results?format=raw`))).toBe(20_000_000);
   });
 
-  test("of 20 MB and more are in the account's storage, as text without headers, and put there once", async () => {
+  test("of 20 MB and more are in the account's storage, as text without headers, uploaded once", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, numbered(80));
     const path = `/commands/${id}/results?include_headers=true&raw=true`;
@@ -130,7 +130,7 @@ describe("the rows of a query", () => {
     expect(statSync(file).ino).toBe(ino);
   });
 
-  test("are put into the account's storage when there are any", async () => {
+  test("are published to the account's storage, unless there are none", async () => {
     const account = await given.account();
     const full = await givenQuery(given, account, odd);
     const none = streamOf({ n: vectorFromArray([], new Int32()) });
@@ -150,7 +150,7 @@ describe("the rows of a query", () => {
 });
 
 describe("a script that returned nothing", () => {
-  test("has an empty result in every form, also when its files are gone", async () => {
+  test("has an empty result in every format, even after its files were removed", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account);
     rmSync(commandFiles(given.dataDir, account.accountId, id).folder, { recursive: true });
@@ -168,8 +168,8 @@ describe("a script that returned nothing", () => {
   });
 });
 
-describe("rows that are not there any more", () => {
-  test("are refused in every form", async () => {
+describe("rows that were removed", () => {
+  test("are refused in every format", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, odd);
     const files = commandFiles(given.dataDir, account.accountId, id).attempt(1);
@@ -185,7 +185,7 @@ describe("rows that are not there any more", () => {
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: null, results: null });
   });
 
-  test("are never found in the folder of a program", async () => {
+  test("are never read from the folder of a program", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, odd);
     await given.app.services.db.system.query("update command set kind = 'program' where id = $1", [id]);
@@ -195,7 +195,7 @@ describe("rows that are not there any more", () => {
     await account.get(`/commands/${id}/results?format=json`).refused(422, /^format must be raw/);
   });
 
-  test("break off the reply when they are damaged", async () => {
+  test("that are damaged abort the reply", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(30));
     const dataFile = spool?.dataFile ?? "";
@@ -209,7 +209,7 @@ describe("rows that are not there any more", () => {
 });
 
 describe("a large result", () => {
-  test("passes through without being held, however slow its readers are", async () => {
+  test("is streamed without being held in memory, however slow its readers are", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, numbered(400));
     await sizeOf(await streamed(account, `/commands/${id}/results?format=csv`)); // with it come thread and buffers
@@ -229,7 +229,7 @@ describe("a large result", () => {
     expect(highest - before).toBeLessThan(80 * MIB);
   });
 
-  test("is let go of when its reader goes away", async () => {
+  test("is no longer read when its client disconnects", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(400));
     const dataFile = spool?.dataFile ?? "";
@@ -241,7 +241,7 @@ describe("a large result", () => {
     await expect.poll(() => timesOpen(dataFile), PATIENCE).toBe(0);
   });
 
-  test("is refused when the account reads too many, and other accounts read theirs meanwhile", async () => {
+  test("is refused when the account reads too many, while other accounts can still read theirs", async () => {
     const [account, other] = await Promise.all([given.account(), given.account()]);
     const { id } = await givenQuery(given, account, numbered(60));
     const { id: ofOther } = await givenQuery(given, other, odd);
@@ -256,7 +256,7 @@ describe("a large result", () => {
     await expect.poll(async () => (await account.get(`/commands/${id}/results`).reply()).status, PATIENCE).toBe(200);
   });
 
-  test("that is inline is let go of when its reader goes away", async () => {
+  test("that is inline is no longer read when its client disconnects", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(60));
     const reader = await streamed(account, `/commands/${id}/results`);

@@ -181,7 +181,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   });
 });
 
-/** How many cores the process keeps busy in that time, or in the longer one that a busy machine makes of it. */
+/** How many cores the process keeps busy, measured over at least that time. */
 async function coresUsed(pid: number, milliseconds: number): Promise<number> {
   const ticks = (): number => {
     const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");

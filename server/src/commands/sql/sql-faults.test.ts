@@ -17,7 +17,7 @@ const SLOW = `set spark.connect.progress.reportInterval=100ms;
   select id, java_method('java.lang.Thread', 'sleep', 25L) as slept, repeat('x', 20000) as filler
   from range(0, 750, 1, 50)`;
 
-/** What a crash does cannot be tried where others are at work: a Headgate of its own, with one warm server. */
+/** A Headgate of its own, with one warm server: crashes would disturb other tests. */
 describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   let dataDir: string;
   let database: TestDatabase;
@@ -53,7 +53,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     "is cancelled at once while its server starts",
     async () => {
       const { id } = await submitSql(account, "select 1");
-      // Nothing waits for Spark to be set up any more, and the server is not up yet.
+      // Spark is set up, and the server is still starting.
       await seen(id, { status: "running", pid: null }, { timeout: SET_UP_MS, interval: 50 });
       const asked = performance.now();
       await account.put(`/commands/${id}`, { status: "kill" });
@@ -62,7 +62,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
       const next = await submitSql(account, "select 2");
       await seen(next.id, { status: "done" }, { timeout: SET_UP_MS, interval: 100 });
       expect((await account.get(`/commands/${next.id}/results`)).results).toBe("2\r\n");
-      // The next one waited for the server. Had the cancel, the next one would have found it up.
+      // The next query had to wait for the server, so the cancel had not waited for it.
       expect(cancelled - asked).toBeLessThan(performance.now() - cancelled);
     },
     SET_UP_MS,

@@ -174,8 +174,8 @@ export class SqlRun extends InProcessRun {
   }
 
   /**
-   * A server of ours ends with the lease, and its queries end with it. A remote server would go on with the query, so
-   * the query has to be ended from here.
+   * A local server ends with the lease, and its queries end with it. A remote server would continue the query, so it has
+   * to be ended from here.
    */
   #watchRemote({ stopped }: WarmServer): () => void {
     const endWithServer = (): void => this.endBy(SERVER_STOPPED);

@@ -13,7 +13,7 @@ import { claim, listAbandoned, listCandidates, listHeld, listHeldStates, listLoa
 import { cancel, markSpawned, noteProgress, release, settle, type Claim, type Settlement } from "./queue.ts";
 import { listEndedBefore } from "./retention.ts";
 
-/** What the queue asks every second costs by what waits and runs, however much has ended: the plans say so. */
+/** Query plans show that the cost of the queue's frequent statements depends on waiting and running commands only. */
 const ENDED = 200_000;
 /** An update writes into every index of the table. */
 const FEW_BUFFERS = 80;
@@ -54,14 +54,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** All of one account and one cluster: nothing but the state of a command tells the few from the many. */
+/** All commands have the same account and cluster, so only their state distinguishes the few from the many. */
 async function fill(): Promise<void> {
   await client.query(
     `insert into node (id, host, boot_id, memory_budget_mib, version)
      values ($1, 'own', '', 1000, '1'), ($2, 'silent', '', 1000, '1')`,
     [own, silent],
   );
-  // To look them up so often would be most of the time; no plan is by them.
+  // Checking foreign keys would take most of the time, and no plan depends on them.
   for (const column of ["account", "cluster"]) {
     await client.query(`alter table command drop constraint command_${column}_id_fkey`);
   }
@@ -96,7 +96,7 @@ async function insertCommands(
   );
 }
 
-/** A few are due, the others are not: their account's storage has been away for long. */
+/** A few are due. The others are not, because their account's storage has been unreachable for long. */
 async function insertUnpublished(count: number): Promise<void> {
   await client.query(
     `insert into command_publishing (command_id, account_id, attempt, node_id, due_at)
@@ -139,7 +139,7 @@ const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   listEndedBefore: (tx) => listEndedBefore(tx, new Date(), undefined, 100),
 };
 
-test.each(Object.keys(statements))("%s reads no more than what waits and runs", async (name) => {
+test.each(Object.keys(statements))("%s reads only waiting and running commands", async (name) => {
   for (const mode of ["force_custom_plan", "force_generic_plan"]) {
     const plans = await explain(mode, statements[name] ?? fail);
     expect(plans, name).toHaveLength(1);
@@ -163,7 +163,7 @@ test("listCandidates reads no more rows of a long queue than of a short one", as
   }
 });
 
-test("listCandidates finds what fits the node however much waits that is too large for it", async () => {
+test("listCandidates finds commands that fit the node, however many larger ones wait", async () => {
   const lane = "sql of app 8";
   for (const memoryMiB of [900, 2000, 20_000]) await insertCommands(1000, "waiting", null, { lane, memoryMiB });
   await insertCommands(1, "waiting", null, { lane, memoryMiB: 500 });
@@ -241,7 +241,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Rows that a scan has read for nothing. */
+/** Rows that a scan has read and discarded. */
 function rowsSkippedBy(plan: PlanNode): number {
   const skipped = nodesOf(plan).map((node) => (node["Rows Removed by Filter"] ?? 0) * node["Actual Loops"]);
   return skipped.reduce((sum, rows) => sum + rows, 0);
@@ -255,7 +255,7 @@ function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Runs each statement for real, as PostgreSQL would after many runs or for this one alone, and takes it back. */
+/** Runs each statement with a generic and a custom plan, and rolls it back. */
 async function explain(mode: string, work: (tx: Tx) => Promise<unknown>): Promise<PlanNode[]> {
   const plans: PlanNode[] = [];
   const tx: Tx = {

@@ -30,7 +30,7 @@ describe("$name$", () => {
 });
 
 describe("POST commands with macros", () => {
-  test("fills them into the program; the command shows what was submitted and what they came to", async () => {
+  test("fills them into the program; the command shows the submitted text and the values", async () => {
     const account = await given.account();
     const reply = await account.post("/commands", {
       ...python,
@@ -45,14 +45,14 @@ describe("POST commands with macros", () => {
     expect(viewed).toMatchObject({ tags: [], comments: [], macros: [{ day: expect.any(String) }, { n: "1 + 2" }] });
   });
 
-  test("takes them as JSON text, several in one object, and earlier ones in later ones", async () => {
+  test("accepts JSON text, several in one object, and expressions that use earlier ones", async () => {
     const account = await given.account();
     const macros = JSON.stringify([{ a: "2", b: "a * 3" }, { c: "'x' + b" }]);
     const { id } = await account.post("/commands", { command_type: "SparkCommand", sql: "select '$c$'", macros });
     expect(await textOf(id)).toBe("select 'x6'");
   });
 
-  test("a literal carries its own quotes", async () => {
+  test("text needs its own quotes", async () => {
     const account = await given.account();
     const body = { ...python, program: "$a$" };
     const { id } = await account.post("/commands", { ...body, macros: [{ a: '"quoted"' }] });
@@ -81,14 +81,14 @@ describe("POST commands with macros", () => {
     expect((await account.get("/commands")).commands).toEqual([]);
   });
 
-  test("the filled text has the limit of the text", async () => {
+  test("the filled text has the same limit as the text", async () => {
     const account = await given.account();
     await account
       .post("/commands", { ...python, program: "$a$".repeat(10_000), macros: [{ a: "'x'.repeat(1000)" }] })
       .refused(422, /^program must have at most 262144 bytes after its macros are filled in/);
   });
 
-  test("a rerun uses the values of the first time", async () => {
+  test("a rerun uses the values of the first run", async () => {
     const account = await given.account();
     const first = await account.post("/commands", { ...python, program: "$a$", macros: [{ a: "Math.random()" }] });
     const again = await account.post(`/commands/${first.id}/rerun`);

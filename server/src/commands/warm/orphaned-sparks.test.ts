@@ -33,7 +33,7 @@ describe.skipIf(sparkIsMissing)("the Spark processes of an account whose server 
 
   test("a warm server reports a running statement and is then on the account's roster", async () => {
     const { id } = await submitSql(spark.account, sleeping);
-    // Read anew each time: the statement may have started a server of its own.
+    // Read again each time: the statement may have started a server of its own.
     const isOnRoster = (): boolean => {
       const runners = foldersOf("spark", /./).map((folder) => readOwner(join(folder, "run"))?.pid);
       return readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));

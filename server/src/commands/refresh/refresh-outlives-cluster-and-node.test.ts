@@ -4,7 +4,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { startThriftServer, type ThriftServer } from "../../../test/thrift/thrift-server.ts";
 
-/** Refreshes that last, because the metastore that they ask says nothing. No Spark is set up here. */
+/** These refreshes do not end, because their metastore never answers. No Spark is set up here. */
 const MINUTES = 60_000;
 let ahead = 0;
 const silence = silenceClock();
@@ -44,7 +44,7 @@ async function running(): Promise<number> {
   return id;
 }
 
-/** Nothing more is claimed until the end of the test. */
+/** Pauses the node: nothing more is claimed until the end of the test. */
 async function pause(): Promise<void> {
   const operator = await given.operator();
   const { nodes } = await operator.get("/api/v2/nodes");
@@ -68,7 +68,7 @@ describe("a refresh on a cluster", () => {
     await expect.poll(cluster, PATIENCE).toBe("UP");
   });
 
-  test("goes on when that is terminated, which neither asks for force nor waits for it", async () => {
+  test("continues when the cluster is terminated, which needs no force and does not wait for it", async () => {
     const id = await running();
     await put({ state: "terminate" });
     await expect.poll(cluster, PATIENCE).toBe("DOWN");
@@ -76,7 +76,7 @@ describe("a refresh on a cluster", () => {
     await kill(id);
   });
 
-  test("goes on when that is terminated by force", async () => {
+  test("continues when the cluster is terminated by force", async () => {
     const id = await running();
     await put({ state: "terminate", force: true });
     await expect.poll(cluster, PATIENCE).toBe("DOWN");
@@ -84,7 +84,7 @@ describe("a refresh on a cluster", () => {
     await kill(id);
   });
 
-  test("waits on between two nodes when that is terminated by force", async () => {
+  test("keeps waiting for its next node when the cluster is terminated by force", async () => {
     const id = await running();
     await pause();
     await given.app.services.db.system.query(
@@ -97,7 +97,7 @@ describe("a refresh on a cluster", () => {
     await kill(id);
   });
 
-  test("does not keep that from being idle", async () => {
+  test("does not count as use of the cluster, which terminates when idle", async () => {
     await account.put("/clusters/default", { idle_cluster_timeout: 0 });
     await kill(await running());
     const id = await running();
@@ -110,7 +110,7 @@ describe("a refresh on a cluster", () => {
 });
 
 describe("a refresh whose node has fallen silent", () => {
-  /** Another node's, as far as the rows tell; this one has not looked yet. */
+  /** Makes the rows say that another node runs it; this node has not polled them yet. */
   async function lost(state: "running" | "cancelling", before?: () => Promise<void>) {
     const { system } = given.app.services.db;
     const silent = randomUUID();
@@ -141,7 +141,7 @@ describe("a refresh whose node has fallen silent", () => {
     return found;
   }
 
-  test("and that was being cancelled is cancelled in its attempt, which has ended and says why", async () => {
+  test("ends as cancelled if it was being cancelled, and its attempt says why", async () => {
     const id = await lost("cancelling");
     await expect.poll(() => status(id), PATIENCE).toBe("cancelled");
     expect(await row(id)).toEqual({ attempt: 1, nodeId: null });
@@ -150,7 +150,7 @@ describe("a refresh whose node has fallen silent", () => {
     });
   });
 
-  test("is in the same attempt while it waits for another, and ends that when it is cancelled then", async () => {
+  test("keeps its attempt while it waits for another node, and a cancel ends that attempt", async () => {
     const id = await lost("running", pause);
     await expect.poll(async () => (await row(id))?.nodeId, PATIENCE).toBeNull();
     expect(await row(id)).toMatchObject({ attempt: 1 });
