@@ -24,7 +24,7 @@ import { GRACE_SECONDS } from "./commands/programs/program-executor.ts";
 import { sparkDriver } from "./commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "./commands/programs/standby-drivers.ts";
 import { runsForAccount } from "./commands/store/in-use.ts";
-import { endUnusedProcesses } from "./commands/warm/end-unused-processes.ts";
+import { endUnusedProcesses } from "./commands/warm-servers/end-unused-processes.ts";
 import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
 import type { ContributionsOf } from "./commands/execution/spark-place.ts";
 import type { Config } from "./config.ts";

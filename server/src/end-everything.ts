@@ -2,7 +2,7 @@ import { endMetastores } from "./catalog/metastores/open-metastores.ts";
 import { endProgramsBelow } from "./commands/programs/end-programs.ts";
 import { endStandbys } from "./commands/programs/standby-driver.ts";
 import { StopMark } from "./commands/queue/stop-mark.ts";
-import { endServers } from "./commands/warm/server-record.ts";
+import { endServers } from "./commands/warm-servers/server-record.ts";
 import type { Config } from "./config.ts";
 import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
 import { stopLeftover } from "./db/embedded/leftover.ts";

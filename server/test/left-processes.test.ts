@@ -6,7 +6,7 @@ import type { OwnCatalog } from "../src/catalog/metastores/account-catalogs.ts";
 import type { Metastores } from "../src/catalog/metastores/metastores.ts";
 import { openMetastores } from "../src/catalog/metastores/open-metastores.ts";
 import { StandbyDrivers } from "../src/commands/programs/standby-drivers.ts";
-import { WarmServers } from "../src/commands/warm/warm-servers.ts";
+import { WarmServers } from "../src/commands/warm-servers/warm-servers.ts";
 import { endEverything } from "../src/end-everything.ts";
 import { findProcess, type ProcessHandle } from "../src/engines/detached-process/process-handle.ts";
 import { UNLIMITED } from "../src/engines/runner/allowance.ts";

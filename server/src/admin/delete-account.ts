@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { endMetastores } from "../catalog/metastores/open-metastores.ts";
 import { endStandbys } from "../commands/programs/standby-driver.ts";
-import { endServers } from "../commands/warm/server-record.ts";
+import { endServers } from "../commands/warm-servers/server-record.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
 import { removeTree } from "../lib/remove-tree.ts";

@@ -3,7 +3,7 @@ import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import type { Executor, CommandCluster } from "../execution/executor.ts";
-import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
+import { WarmServers, type WarmServersOptions } from "../warm-servers/warm-servers.ts";
 import type { QueryLimits } from "./sql-run.ts";
 import { sqlExecutor } from "./sql-executor.ts";
 

@@ -4,7 +4,7 @@ import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spo
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import type { SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import type { LineLog } from "../execution/run-log.ts";
-import type { WarmServer } from "../warm/warm-server.ts";
+import type { WarmServer } from "../warm-servers/warm-server.ts";
 import { runStatement, type StatementObserver } from "./run-statement.ts";
 import type { ScriptState, ScriptStateFile } from "./script-state.ts";
 import type { StatementJournal, StatementRecord } from "./statement-jobs.ts";

@@ -3,7 +3,7 @@ import { findResult, removeOtherResults } from "../../engines/arrow-result/spool
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { Executor, CommandRun } from "../execution/executor.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import type { WarmServers } from "../warm/warm-servers.ts";
+import type { WarmServers } from "../warm-servers/warm-servers.ts";
 import type { SqlHandle } from "./script-state.ts";
 import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

@@ -9,8 +9,8 @@ import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.
 import { failed, SUCCEEDED, explainFailure } from "../execution/run-outcome.ts";
 import { sizeOf } from "../execution/run-log.ts";
 import type { CommandRun, RunOutcome } from "../execution/executor.ts";
-import type { WarmServer } from "../warm/warm-server.ts";
-import type { HeldServer } from "../warm/warm-servers.ts";
+import type { WarmServer } from "../warm-servers/warm-server.ts";
+import type { HeldServer } from "../warm-servers/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";
 import { ResultLoss } from "./run-statement.ts";
 import {
