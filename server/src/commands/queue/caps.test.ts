@@ -42,7 +42,7 @@ describe("no more commands run at once", () => {
     await expect.poll(() => statuses(ids), PATIENCE).toEqual([...times(2, "running"), ...times(2, "waiting")]);
     await expect
       .poll(() => account.get(`/commands/${ids[3]}`), PATIENCE)
-      .toMatchObject({ status: "waiting", waiting_reason: "its cluster runs as many commands as it may (2)" });
+      .toMatchObject({ status: "waiting", waiting_reason: "its cluster already runs its maximum of 2 commands" });
     await letGo(account, ids[1] ?? 0);
     await expect.poll(() => statuses(ids), PATIENCE).toEqual(["running", "done", "running", "waiting"]);
     expect(await account.get(`/commands/${ids[2]}`)).not.toHaveProperty("waiting_reason");
@@ -58,7 +58,7 @@ describe("no more commands run at once", () => {
     for (const id of [four, five]) {
       await expect
         .poll(() => account.get(`/commands/${id}`), PATIENCE)
-        .toMatchObject({ status: "waiting", waiting_reason: "the account runs as many commands as it may (3)" });
+        .toMatchObject({ status: "waiting", waiting_reason: "the account already runs its maximum of 3 commands" });
     }
     // Its cap does not limit other clusters.
     const [foreign = 0] = await submitMany(other, 1);

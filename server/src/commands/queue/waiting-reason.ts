@@ -42,9 +42,9 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready }: Wait
     const first = seen.candidates.find(({ clusterId }) => clusterId === row.clusterId);
     if (first !== undefined) {
       const clusterCap = first.clusterCap ?? caps.perCluster;
-      if (first.clusterRunning >= clusterCap) return `its cluster runs as many commands as it may (${clusterCap})`;
+      if (first.clusterRunning >= clusterCap) return `its cluster already runs its maximum of ${clusterCap} commands`;
       if (first.accountRunning >= caps.perAccount) {
-        return `the account runs as many commands as it may (${caps.perAccount})`;
+        return `the account already runs its maximum of ${caps.perAccount} commands`;
       }
     }
     if (seen.nodeState !== "active") return otherNodeReason(seen.nodeState);
