@@ -149,7 +149,7 @@ describe("a node without Spark", () => {
       await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
       await renewLease(monotonicMs() - 61_000);
       await expect
-        .poll(() => live.look())
+        .poll(() => live.poll())
         .toMatchObject({ cause: "the node has lost touch with the others and ended it" });
     });
   });
