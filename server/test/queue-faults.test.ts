@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { commandFiles } from "../src/commands/execution/command-files.ts";
@@ -44,7 +44,7 @@ afterAll(async () => {
 /** Finds the runners of this file by the folder in their command line. */
 async function endRunners(): Promise<void> {
   for (const { pid } of await runners()) process.kill(pid, "SIGKILL");
-  await expect.poll(runners, PATIENCE).toEqual([]);
+  await vi.waitFor(async () => expect(await runners()).toEqual([]), PATIENCE); // a hook cannot use `expect.poll`
 }
 
 async function runners() {

@@ -357,7 +357,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
 
 /** The tasks take time, but no processor time. */
 function sleeping({ tasks, eachMs }: { tasks: number; eachMs: number }): string {
-  return `SELECT count(java_method('java.lang.Thread', 'sleep', ${eachMs}L)) FROM range(0, ${tasks}, 1, ${tasks})`;
+  return `SELECT id, java_method('java.lang.Thread', 'sleep', ${eachMs}L) FROM range(0, ${tasks}, 1, ${tasks})`;
 }
 /** Takes more than a minute and a half if it is not interrupted. */
 const LONG = sleeping({ tasks: 400, eachMs: 500 });
