@@ -90,7 +90,7 @@ describe("GET commands", () => {
     ["per_page=101", /^per_page must be at most 100/],
     ["page=0", /^page must be at least 1/],
     ["all_users=2", /^all_users must be at most 1/],
-    ["status=lost", /^status must be of/],
+    ["status=lost", /^status must be one of/],
     ["user_id=me", /^user_id must be/],
     ["command_id=1,x", /^command_id must be/],
     ["label=a&cluster_label=b", /^cluster_label/],

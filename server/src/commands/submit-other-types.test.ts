@@ -46,7 +46,7 @@ describe("POST commands with an S3DistCp copy", () => {
       .refused(422, /^src must not be given twice: it is also in sub_command_args/);
     await account
       .post("/commands", { ...copy, sub_command_args: "--src=s3://a", src: "s3://x" })
-      .refused(422, /^src is in/);
+      .refused(422, /^src must not be given twice/);
   });
 
   test.each([

@@ -78,7 +78,10 @@ describe("POST commands with credentials in a copy", () => {
     [{ macros: '[{"key": hunter2}]' }, /^macros must be JSON/],
     [{ macros: [{ key: `"'hunter2"` }] }, /^sub_command_args has an unterminated single quote at character 17/],
     [{ sub_command_args: "--encryptionKey 'hunter2" }, /^sub_command_args has an unterminated single quote/],
-    [{ sub_command_args: "--encryptionKey hunter2", encryptionKey: "hunter2" }, /^encryptionKey is in/],
+    [
+      { sub_command_args: "--encryptionKey hunter2", encryptionKey: "hunter2" },
+      /^encryptionKey must not be given twice/,
+    ],
     [{ targetSize: "hunter2" }, /^targetSize must be/],
     [{ encryptionKey: "hunter2".repeat(8192) }, /^encryptionKey must/],
     [
