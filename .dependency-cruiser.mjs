@@ -42,7 +42,8 @@ const mayImport = {
   "set-up.ts": ["lib/", "engines/", "config.ts"],
   "run-allowance.ts": ["lib/", "engines/", "config.ts", "config/"],
   "compose-node.ts": [...leaves, ...everySlice, "openapi-document.ts", "config.ts"],
-  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts", "run-allowance.ts"],
+  "compose-isolation.ts": [...leaves, ...everySlice, "config.ts"],
+  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts", "run-allowance.ts", "compose-isolation.ts"],
   "compose-kinds.ts": [...leaves, ...everySlice, "compose-node.ts", "compose-sparks.ts"],
   "compose-queue.ts": [
     ...leaves,

@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { PoolConfig } from "pg";
 import { sparkStorage } from "./accounts/spark-storage.ts";
@@ -27,17 +26,15 @@ import { runsForAccount } from "./commands/store/in-use.ts";
 import { endUnusedProcesses } from "./commands/warm-servers/end-unused-processes.ts";
 import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
 import type { ContributionsOf } from "./commands/execution/spark-place.ts";
+import { composeControlGroups, composeSandbox } from "./compose-isolation.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { postgresRoster } from "./db/embedded/cluster.ts";
 import type { Allowance } from "./engines/runner/allowance.ts";
-import { findControlGroups } from "./engines/runner/find-control-groups.ts";
 import { renewPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
-import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
-import { writeSystemCallFilter } from "./engines/sandbox/write-system-call-filter.ts";
-import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
-import type { SetUpStep, ShowProgress } from "./engines/set-up/set-up-step.ts";
+import type { Sandbox } from "./engines/sandbox/sandbox.ts";
+import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
@@ -287,42 +284,6 @@ function setUpSpark(
     log,
     showProgress,
   });
-}
-
-/** Logs at the start how the limits of programs are enforced on this machine. */
-function composeControlGroups(nice: number, log: Log): string | null {
-  const found = findControlGroups(nice);
-  if (found.kind === "usable") {
-    log.info({ folder: found.folder }, "the limits of programs are enforced by control groups and by their runners");
-    return found.folder;
-  }
-  log.info({ reason: found.reason }, "the limits of programs are enforced by their runners, without control groups");
-  return null;
-}
-
-async function composeSandbox({
-  config,
-  log,
-  showProgress,
-  signal = new AbortController().signal,
-}: Pick<SparksOptions, "config" | "log" | "showProgress" | "signal">): Promise<Sandbox> {
-  const { isolation, cacheDir, dataDir, keyFile, configFile } = config;
-  const identity = accountIdentity(1);
-  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
-  const logStep = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
-  const progress = showProgress ?? logStep;
-  const found =
-    isolation === "none"
-      ? await findBubblewrap(identity, cacheDir)
-      : await ensureBubblewrap(identity, { cacheDir, signal, progress });
-  showProgress?.(undefined);
-  const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
-  const filterFile = writeSystemCallFilter([cacheDir, dataDir]);
-  if (filterFile === undefined)
-    log.warn(`programs run without a system call filter: there is none for ${process.arch}`);
-  const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours, filterFile);
-  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
-  return sandbox;
 }
 
 /** Starts to signal to runners that this server lives. The returned terms tell them when to end without a server. */
