@@ -368,6 +368,6 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
     const handles = inside.map(({ pid, startTime }) => ({ bootId, pid, startTime }));
     const states = async (): Promise<string[]> => Promise.all(handles.map(findProcess));
     await expect.poll(states).toEqual(handles.map(() => "gone"));
-    expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
+    await expect.poll(() => run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
   });
 });
