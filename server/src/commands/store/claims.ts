@@ -21,7 +21,6 @@ export interface Candidate extends RunnableCommand {
  */
 const sizeClass = (memoryMiB: string): string => `floor(2 * ln(greatest(${memoryMiB}, 1)))::integer`;
 const SIZE = sizeClass("command.memory_mib");
-const NODE_SIZE = sizeClass("$3::integer");
 const LAST_CLASS = 2_147_483_647;
 
 export interface CandidateLimits {
@@ -46,6 +45,9 @@ export function listCandidates(
   db: Queryable,
   { perLane, perAccount, budgetMiB }: CandidateLimits,
 ): Promise<Candidate[]> {
+  // Numbers in the text instead of parameters: with parameters, PostgreSQL would often plan the query anew at each poll,
+  // which takes longer than the query.
+  const nodeSize = sizeClass(String(Math.trunc(budgetMiB)));
   return db.query<Candidate>(
     `with recursive busy as (
        (select cluster_id, lane, ${SIZE} as size from command
@@ -55,15 +57,15 @@ export function listCandidates(
        from busy cross join lateral (
          select command.cluster_id, command.lane, ${SIZE} as size from command
          where ${FREE} and (command.cluster_id, command.lane, ${SIZE}) > (
-           busy.cluster_id, busy.lane, case when busy.size > ${NODE_SIZE} then ${LAST_CLASS} else busy.size end
+           busy.cluster_id, busy.lane, case when busy.size > ${nodeSize} then ${LAST_CLASS} else busy.size end
          )
          order by command.cluster_id, command.lane, ${SIZE} limit 1
        ) next
      ),
      head as (
-       select first.id, first.due_at, cluster.account_id, sign(busy.size - ${NODE_SIZE}) as excess,
+       select first.id, first.due_at, cluster.account_id, sign(busy.size - ${nodeSize}) as excess,
               row_number() over (
-                partition by busy.cluster_id, busy.lane, sign(busy.size - ${NODE_SIZE})
+                partition by busy.cluster_id, busy.lane, sign(busy.size - ${nodeSize})
                 order by first.due_at, first.id
               ) as place
        from busy
@@ -72,13 +74,13 @@ export function listCandidates(
          select id, due_at from command
          where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${SIZE} = busy.size
            and ${FREE} and due_at <= now()
-         order by due_at, id limit $1
+         order by due_at, id limit ${perLane}
        ) first
      ),
      chosen as (
        select id, account_id,
               row_number() over (partition by account_id order by excess > 0, place, due_at, id) as place
-       from head where place <= $1
+       from head where place <= ${perLane}
      ),
      running as (
        select account_id, cluster_id, count(*) as commands from command
@@ -100,9 +102,8 @@ export function listCandidates(
      left join app on app.id = command.app_id
      left join running_of_account on running_of_account.account_id = cluster.account_id
      left join running on running.account_id = cluster.account_id and running.cluster_id = cluster.id
-     where chosen.place <= $2
+     where chosen.place <= ${perAccount}
      order by due_at, command.id`,
-    [perLane, perAccount, budgetMiB],
   );
 }
 
