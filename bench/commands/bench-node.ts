@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
-import { newKey, writeKeys } from "../../server/src/lib/key-file.ts";
+import { newKey, writeKeys } from "../../server/src/lib/key-ring.ts";
 import { startNode } from "../../server/test/support/node-process.ts";
 import {
   foundScratchAccount,

@@ -13,7 +13,7 @@ import { cloneDatabase, type TestDatabase } from "../test/support/test-database.
 import { startApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { ListeningSocket } from "./http/listen.ts";
-import { newKey, writeKeys } from "./lib/key-file.ts";
+import { newKey, writeKeys } from "./lib/key-ring.ts";
 
 const given = useServer();
 const log = pino({ level: "silent" });

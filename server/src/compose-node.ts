@@ -15,8 +15,7 @@ import { monotonicMs } from "./engines/runner/monotonic.ts";
 import { eventLogs, type EventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
 import { systemClock, type Clock } from "./lib/clock.ts";
 import { guardDisk, type DiskGuard } from "./lib/disk-guard.ts";
-import { openKeyRing } from "./lib/key-file.ts";
-import type { KeyRing } from "./lib/key-ring.ts";
+import { openKeyRing, type KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { headgateOpenApi } from "./openapi-document.ts";
 

@@ -8,7 +8,7 @@ import type { FixedSetting, Setting } from "./config/setting.ts";
 import { settingList, settings } from "./config/settings.ts";
 import { Fault } from "./lib/fault.ts";
 import type { Feature } from "./lib/features.ts";
-import { oneLine } from "./lib/one-line.ts";
+import { oneLine } from "./lib/terminal/printable.ts";
 import type { Secret } from "./lib/secret.ts";
 
 /**

@@ -2,8 +2,7 @@ import { commandLogLine } from "./commands/queue/command-log-lines.ts";
 import type { Config } from "./config.ts";
 import { requestLogLine } from "./http/request-log-line.ts";
 import { createJsonLog, createTextLog, type Log } from "./lib/log.ts";
-import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
-import type { ProgressStep } from "./lib/terminal/step-line.ts";
+import { Terminal, type TerminalStream, type ProgressStep } from "./lib/terminal/terminal.ts";
 
 /** The outputs of a program: its log on stderr, and its lines on stdout. */
 export interface OpenLog {

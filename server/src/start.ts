@@ -9,7 +9,7 @@ import { migrate } from "./db/migrate.ts";
 import { openStore, type Store } from "./db/open-store.ts";
 import { openDatabase } from "./db/database.ts";
 import { Fault } from "./lib/fault.ts";
-import { newKey, writeKeys } from "./lib/key-file.ts";
+import { newKey, writeKeys } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { writePrivateFile } from "./lib/private-file.ts";
 import { openPort } from "./open-port.ts";

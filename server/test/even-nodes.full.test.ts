@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
-import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../src/lib/key-ring.ts";
 import { Client } from "./support/client.ts";
 import { areEven } from "./support/even-shares.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";

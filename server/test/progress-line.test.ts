@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Screen } from "./support/screen.ts";
-import { stepLine } from "../src/lib/terminal/step-line.ts";
-import { Terminal } from "../src/lib/terminal/terminal.ts";
+import { stepLine, Terminal } from "../src/lib/terminal/terminal.ts";
 
 function open(columns = 80) {
   const screen = new Screen();

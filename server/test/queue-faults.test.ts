@@ -6,7 +6,7 @@ import { createAccountWithAdmin } from "../src/accounts/create-account-with-admi
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { commandFiles } from "../src/commands/execution/command-files.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
-import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../src/lib/key-ring.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import { Client } from "./support/client.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../src/lib/key-ring.ts";
 import { startMiniYarn, type MiniYarn } from "./mini-hadoop/mini-hadoop.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";

@@ -10,7 +10,7 @@ import { cloneDatabase } from "../../test/support/test-database.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import { openRunnerClient } from "../engines/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
-import { readKeys } from "../lib/key-file.ts";
+import { readKeys } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
 import { promptSecret } from "./prompt.ts";
 

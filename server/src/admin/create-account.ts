@@ -6,7 +6,7 @@ import { addDefaultCluster } from "../clusters/default-cluster.ts";
 import { lockAndHasAccounts } from "../accounts/store/new-account.ts";
 import type { Feature } from "../lib/features.ts";
 import { Fault } from "../lib/fault.ts";
-import { newKey, writeKeys } from "../lib/key-file.ts";
+import { newKey, writeKeys } from "../lib/key-ring.ts";
 import { jsonOption, parseAccountName, parseEmail, parseFeatures } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { withSession, type Session } from "./session.ts";

@@ -17,7 +17,7 @@ import { lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
 import { migrate, readMigrations } from "../db/migrate.ts";
 import { withOperatorLock } from "../db/operator-lock.ts";
-import { newKey, writeKeys } from "../lib/key-file.ts";
+import { newKey, writeKeys } from "../lib/key-ring.ts";
 import { unlockSealedFile, type UnlockedFile } from "../db/export/sealed-file.ts";
 import { verifyUnlocked } from "../db/export/verify-export.ts";
 import { Secret } from "../lib/secret.ts";

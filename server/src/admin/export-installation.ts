@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { exportedCatalogs } from "../catalog/metastores/export-catalogs.ts";
 import { writeExport } from "../db/export/write-export.ts";
-import { openKeyRing } from "../lib/key-file.ts";
+import { openKeyRing } from "../lib/key-ring.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { getPassphrase } from "./passphrase.ts";

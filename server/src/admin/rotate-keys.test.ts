@@ -6,8 +6,7 @@ import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts"
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
 import type { SealedColumn } from "../db/sealed-column.ts";
-import { readKeys } from "../lib/key-file.ts";
-import { KeyRing, keyPrefix } from "../lib/key-ring.ts";
+import { readKeys, KeyRing, keyPrefix } from "../lib/key-ring.ts";
 import { sealedColumns } from "../sealed-columns.ts";
 
 const given = useServer();

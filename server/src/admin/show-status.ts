@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { listNodes } from "../commands/store/nodes.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { migrationState } from "../db/migrate.ts";
-import { readKeys } from "../lib/key-file.ts";
+import { readKeys } from "../lib/key-ring.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { productVersion } from "./product-version.ts";

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database } from "../db/database.ts";
 import { systemClock } from "../lib/clock.ts";
-import { KeyRing } from "../lib/key-ring.ts";
-import { newKey } from "../lib/key-file.ts";
+import { KeyRing, newKey } from "../lib/key-ring.ts";
 import type { ClusterControl } from "./control.ts";
 import { addDefaultCluster } from "./default-cluster.ts";
 import { ClusterLifecycle } from "./lifecycle.ts";

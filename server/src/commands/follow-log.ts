@@ -5,7 +5,7 @@ import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
 import { NO_TEXT, readText, type CommandText } from "./output/text-part.ts";
 import { Fault } from "../lib/fault.ts";
-import { sharedSlots } from "../lib/shared-slots.ts";
+import { sharedSlots } from "../lib/limit-concurrency.ts";
 
 export interface FollowOptions {
   from: Offsets;

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import { FairSemaphore } from "../lib/fair-semaphore.ts";
+import { FairSemaphore } from "../lib/fair-queue.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 import { connectionStream } from "./one-write.ts";
 import type { DatabaseTimeout, OutageWatch, Unit } from "./outage-watch.ts";

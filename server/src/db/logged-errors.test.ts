@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { openDatabase } from "./database.ts";
-import { describeError } from "../lib/describe-error.ts";
+import { describeError } from "../lib/log.ts";
 
 describe("a logged error", () => {
   test.each([

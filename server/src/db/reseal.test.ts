@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
-import { newKey } from "../lib/key-file.ts";
-import { KeyRing, type Key } from "../lib/key-ring.ts";
+import { newKey, KeyRing, type Key } from "../lib/key-ring.ts";
 import { openDatabase, type Database, type Queryable } from "./database.ts";
 import { countSealedBefore, reseal } from "./reseal.ts";
 import { sealContext, type SealedColumn } from "./sealed-column.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { KeyedSemaphore } from "../lib/keyed-semaphore.ts";
+import { KeyedSemaphore } from "../lib/limit-concurrency.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 
 /** Enough to keep the cores of this machine busy. */

@@ -1,3 +1,5 @@
+import type { Fault } from "./fault.ts";
+
 /** Returns a function that runs the tasks passed to it, at most `limit` at a time; the others wait in order. */
 export function limitConcurrency(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
@@ -29,5 +31,72 @@ export function limitConcurrencyPerKey(limit: number): <T>(key: number, work: ()
       limiter.users -= 1;
       if (limiter.users === 0) limiters.delete(key);
     }
+  };
+}
+
+/** A semaphore per key. Callers wait for a slot of their own key, first come, first served. */
+export class KeyedSemaphore<Key> {
+  readonly #limit: () => number;
+  readonly #keys = new Map<Key, { taken: number; waiting: (() => void)[] }>();
+
+  /** `limit` is called each time, so the number may change. */
+  constructor(limit: () => number) {
+    this.#limit = limit;
+  }
+
+  /** Resolves to a function that releases the slot. */
+  async acquire(key: Key): Promise<() => void> {
+    const slots = this.#keys.get(key) ?? { taken: 0, waiting: [] };
+    this.#keys.set(key, slots);
+    if (slots.taken < this.#limit()) slots.taken += 1;
+    else await new Promise<void>((resolve) => slots.waiting.push(resolve));
+    return () => {
+      slots.taken -= 1;
+      while (slots.taken < this.#limit()) {
+        const next = slots.waiting.shift();
+        if (next === undefined) break;
+        slots.taken += 1;
+        next();
+      }
+      if (slots.taken === 0) this.#keys.delete(key);
+    };
+  }
+}
+
+export interface SharedSlotsOptions {
+  readonly perOwner: number;
+  readonly inAll: number;
+  /** The refusal if the owner has used up its share, or if all slots are taken. */
+  readonly refusal: (taken: "share" | "all") => Fault;
+}
+
+/** Slots for long work. Each owner has a share, so that no owner can take all slots. */
+export interface SharedSlots {
+  /** Returns an idempotent function that releases the slot. */
+  take(owner: number): () => void;
+}
+
+export function sharedSlots({ perOwner, inAll, refusal }: SharedSlotsOptions): SharedSlots {
+  const taken = new Map<number, number>();
+  let all = 0;
+  const release = (owner: number): void => {
+    const left = (taken.get(owner) ?? 1) - 1;
+    if (left === 0) taken.delete(owner);
+    else taken.set(owner, left);
+    all -= 1;
+  };
+  return {
+    take(owner) {
+      const own = taken.get(owner) ?? 0;
+      if (own >= perOwner) throw refusal("share");
+      if (all >= inAll) throw refusal("all");
+      taken.set(owner, own + 1);
+      all += 1;
+      let isReleased = false;
+      return () => {
+        if (!isReleased) release(owner);
+        isReleased = true;
+      };
+    },
   };
 }

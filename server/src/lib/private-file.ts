@@ -1,5 +1,6 @@
 import { closeSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { open, rename, stat } from "node:fs/promises";
 
 /**
  * Writes a file with mode 0600, atomically: after a crash or a power cut the old or the new content is there. If root
@@ -28,5 +29,35 @@ export function syncFolder(path: string): void {
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/**
+ * Like `writePrivateFile`, without blocking the event loop: on a busy disk a flush takes long. Concurrent writers of
+ * the same file are safe.
+ */
+export async function writePrivateFileAsync(path: string, text: string): Promise<void> {
+  // Node loads the global `crypto` on its first use: the runner, which loads this file, never needs it.
+  const temporary = `${path}.${crypto.randomUUID()}.new`;
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    const there = await stat(path).catch(() => undefined);
+    if (there !== undefined) await handle.chown(there.uid, there.gid);
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await flushFolder(dirname(path));
+}
+
+/** Flushes a folder to disk, so that new files and renames in it survive a power cut. Does not block the event loop. */
+export async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { accountIdentity } from "../../src/commands/execution/attempt-folders.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
-import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../../src/lib/key-ring.ts";
 import type { ProcessFacts } from "../../src/lib/process-table.ts";
 import { testCacheDir } from "../support/cache-dir.ts";
 import {

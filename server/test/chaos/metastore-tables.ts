@@ -2,7 +2,7 @@ import type { ClientConfig } from "pg";
 import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.ts";
 import { MetastoreDatabases } from "../../src/catalog/metastores/metastore-databases.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { openKeyRing } from "../../src/lib/key-file.ts";
+import { openKeyRing } from "../../src/lib/key-ring.ts";
 import { locationOf } from "./partition-folders.ts";
 
 /** The part of Hive's own schema that is read and written when partitions are listed and refreshed. */

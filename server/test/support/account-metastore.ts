@@ -3,7 +3,7 @@ import type { Client, ClientConfig } from "pg";
 import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.ts";
 import { MetastoreDatabases } from "../../src/catalog/metastores/metastore-databases.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { openKeyRing } from "../../src/lib/key-file.ts";
+import { openKeyRing } from "../../src/lib/key-ring.ts";
 import type { Secret } from "../../src/lib/secret.ts";
 
 /** An account that has already used Spark. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.ts";
 import { MetastoreDatabases } from "../../src/catalog/metastores/metastore-databases.ts";
-import { openKeyRing } from "../../src/lib/key-file.ts";
+import { openKeyRing } from "../../src/lib/key-ring.ts";
 import type { AccountClient, Given } from "./given.ts";
 import { metastoreRows, type MetastoreRows } from "./metastore-rows.ts";
 

@@ -15,7 +15,7 @@ import type { ProgramDriver } from "../../src/commands/programs/program-driver.t
 import { readConfig, type Config } from "../../src/config.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { Feature } from "../../src/lib/features.ts";
-import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../../src/lib/key-ring.ts";
 import { Client } from "./client.ts";
 import { testCacheDir } from "./cache-dir.ts";
 import { repositoryDir } from "./repository-dir.ts";

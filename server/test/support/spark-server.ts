@@ -4,7 +4,7 @@ import { Client, type ClientConfig } from "pg";
 import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import { newKey, writeKeys } from "../../src/lib/key-ring.ts";
 import { startNode } from "./node-process.ts";
 import { serveOnDemand, type OnDemand, type Started } from "../on-demand/on-demand.ts";
 

@@ -9,8 +9,7 @@ import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.t
 import type { MetastoreLaunch, MetastoreProcess } from "../../src/catalog/metastores/start-metastore.ts";
 import { Metastores, type MetastoresOptions } from "../../src/catalog/metastores/metastores.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
-import { newKey } from "../../src/lib/key-file.ts";
-import { KeyRing } from "../../src/lib/key-ring.ts";
+import { newKey, KeyRing } from "../../src/lib/key-ring.ts";
 import { removeTree } from "../../src/lib/remove-tree.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 

@@ -13,7 +13,7 @@ import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { runSql, statusOf, submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 50 };
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { openKeyRing } from "../../lib/key-file.ts";
+import { openKeyRing } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { AccountCatalogs } from "./account-catalogs.ts";
 import { MAX_RESULT_MIB } from "./limit-result-size.ts";

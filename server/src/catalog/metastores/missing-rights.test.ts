@@ -10,7 +10,7 @@ import { AccountClient } from "../../../test/support/given.ts";
 import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 describe.skipIf(sparkIsMissing)("on a PostgreSQL where Headgate's user may not create databases", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-rights-"));

@@ -13,7 +13,7 @@ import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-s
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { openDatabase, type Database } from "../../db/database.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };
 const email = "nodes@example.test";

@@ -14,7 +14,7 @@ import { startNode, type NodeProcess } from "../../../test/support/node-process.
 import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 import { findProcess } from "../../lib/process-table.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };

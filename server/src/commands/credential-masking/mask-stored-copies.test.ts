@@ -9,7 +9,7 @@ import { storedText } from "../../../test/support/stored-text.ts";
 import type { Database } from "../../db/database.ts";
 import { reseal } from "../../db/reseal.ts";
 import { sealContext } from "../../db/sealed-column.ts";
-import { newKey, openKeyRing, readKeys, writeKeys } from "../../lib/key-file.ts";
+import { newKey, openKeyRing, readKeys, writeKeys } from "../../lib/key-ring.ts";
 import { openSecrets, secretsColumn } from "./command-secrets.ts";
 import { maskStoredCopies } from "./mask-stored-copies.ts";
 

@@ -12,7 +12,7 @@ import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase } from "../../db/database.ts";
 import { getText } from "../../engines/object-store/get-text.ts";
 import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 45_000 };

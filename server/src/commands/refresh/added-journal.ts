@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { flushFolder } from "../../lib/flush-folder.ts";
+import { flushFolder } from "../../lib/private-file.ts";
 import type { RefreshedPartition, NotedPartitions } from "../../catalog/contract.ts";
 
 export function journalFile(folder: string): string {

@@ -3,7 +3,7 @@ import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { oneLine } from "../../lib/one-line.ts";
+import { oneLine } from "../../lib/terminal/printable.ts";
 import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import { InProcessRun } from "../execution/in-process-run.ts";
 import { ended, failed, SUCCEEDED, type EndedOutcome } from "../execution/run-outcome.ts";

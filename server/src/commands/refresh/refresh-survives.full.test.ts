@@ -11,7 +11,7 @@ import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-s
 import { runSql } from "../../../test/support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const PATIENCE = { timeout: 120_000, interval: 20 };
 const email = "refresh@example.test";

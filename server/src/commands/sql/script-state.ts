@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
-import { flushFolder } from "../../lib/flush-folder.ts";
+import { flushFolder } from "../../lib/private-file.ts";
 import type { RunOutcome } from "../execution/executor.ts";
 
 /** The handle in the row of the command, for the next server. */

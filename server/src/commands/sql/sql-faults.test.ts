@@ -9,7 +9,7 @@ import { startNode, type NodeProcess } from "../../../test/support/node-process.
 import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const PATIENCE = { timeout: 60_000, interval: 50 };
 /** Nine seconds and more: each row takes 25 ms, on two cores. */

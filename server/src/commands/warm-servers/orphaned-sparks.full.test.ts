@@ -11,7 +11,7 @@ import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-s
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase } from "../../../test/support/test-database.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
-import { newKey, writeKeys } from "../../lib/key-file.ts";
+import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const ORPHAN_SECONDS = 8;
 const PATIENCE = { timeout: 240_000, interval: 250 };

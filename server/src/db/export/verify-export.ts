@@ -1,5 +1,4 @@
-import { parseKeys } from "../../lib/key-file.ts";
-import type { Key } from "../../lib/key-ring.ts";
+import { parseKeys, type Key } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { ArchiveReader } from "./archive-reader.ts";
 import { parseContent, parseManifest, sectionOf, type Content, type Manifest } from "./manifest.ts";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Fault } from "../../lib/fault.ts";
-import { sharedSlots } from "../../lib/shared-slots.ts";
+import { sharedSlots } from "../../lib/limit-concurrency.ts";
 import { ChunkIterator } from "./chunk-iterator.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions } from "./rendering.ts";

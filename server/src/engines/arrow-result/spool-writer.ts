@@ -1,6 +1,6 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { flushFolder } from "../../lib/flush-folder.ts";
+import { flushFolder } from "../../lib/private-file.ts";
 import { splitStream } from "./ipc-stream.ts";
 import { encodeRecord, RECORD_BYTES, type SpoolRecord } from "./spool-index.ts";
 import {

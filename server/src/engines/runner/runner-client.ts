@@ -3,7 +3,7 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { writePrivateFileAsync } from "../../lib/private-file-async.ts";
+import { writePrivateFileAsync } from "../../lib/private-file.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";

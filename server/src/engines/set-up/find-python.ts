@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import { installCommandHere } from "../../lib/install-command.ts";
+import { installCommandHere } from "../../lib/system-programs.ts";
 import { probeTool, otherUsersCanRun } from "./probe-tool.ts";
 
 export interface Python {

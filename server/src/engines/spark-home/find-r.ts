@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { installCommandHere } from "../../lib/install-command.ts";
-import { isExecutable } from "../../lib/is-executable.ts";
+import { installCommandHere, isExecutable } from "../../lib/system-programs.ts";
 import { runTool } from "../set-up/run-tool.ts";
 
 /** The paths of R that are visible in a sandbox, in order of preference. */

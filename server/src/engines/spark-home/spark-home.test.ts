@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "../../lib/fault.ts";
-import { installCommand } from "../../lib/install-command.ts";
+import { installCommand } from "../../lib/system-programs.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
 import { makeFinishedFolder } from "../set-up/finished-folder.ts";
 import { jvmPartsFor } from "./jvm-parts.ts";

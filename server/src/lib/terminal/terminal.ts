@@ -1,5 +1,4 @@
 import { printable } from "./printable.ts";
-import { stepLine, type ProgressStep } from "./step-line.ts";
 
 /** The part of a stream that a terminal needs; `process.stderr` is one. */
 export interface TerminalStream {
@@ -90,4 +89,25 @@ export class Terminal {
     this.#stream.write(`\r${" ".repeat(length)}\r`);
     this.#drawn = "";
   }
+}
+
+/** A step of a long operation. */
+export interface ProgressStep {
+  readonly text: string;
+  /** 0–100, if the length of the step is known. */
+  readonly percent?: number;
+}
+
+const MAX_BAR_WIDTH = 30;
+const MIN_BAR_WIDTH = 8;
+
+/** `Downloading Spark [#########---------------------] 30 % 0:42`; the bar takes the columns that are left. */
+export function stepLine({ text, percent }: ProgressStep, seconds: number, columns: number): string {
+  const elapsed = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  if (percent === undefined) return `${text} ${elapsed}`.slice(0, columns);
+  const tail = `${percent} % ${elapsed}`;
+  const width = Math.min(MAX_BAR_WIDTH, columns - text.length - tail.length - " [] ".length);
+  if (width < MIN_BAR_WIDTH) return `${text} ${tail}`.slice(0, columns);
+  const filled = Math.round((width * percent) / 100);
+  return `${text} [${"#".repeat(filled)}${"-".repeat(width - filled)}] ${tail}`;
 }
