@@ -1,9 +1,8 @@
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
-import { inOneWrite } from "./one-write.ts";
+import { inOneWrite, StatementNames } from "./statement-sending.ts";
 import { DatabaseTimeout, OutageWatch } from "./outage-watch.ts";
 import { FairConnections, PooledUnit, type Owner } from "./fair-connections.ts";
 import { SharedConnection } from "./shared-connection.ts";
-import { StatementNames } from "./statement-names.ts";
 import { isConnectionLost, isStoreUnavailable, storeFault, unknownOutcomeFault } from "./store-fault.ts";
 import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import { FairSemaphore } from "../lib/fair-queue.ts";
 import { SoleUse } from "../lib/sole-use.ts";
-import { connectionStream } from "./one-write.ts";
+import { connectionStream } from "./statement-sending.ts";
 import type { DatabaseTimeout, OutageWatch, Unit } from "./outage-watch.ts";
 
 /** The share of the pool that one account may hold, so that other accounts do not wait for its long statements. */

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Client, type ClientBase, type ClientConfig } from "pg";
-import { errorCode } from "./error-code.ts";
-import { connectionStream } from "./one-write.ts";
+import { errorCode } from "./store-fault.ts";
+import { connectionStream } from "./statement-sending.ts";
 
 /** Time is counted in timer ticks: a pause of the whole process, however long, counts as one tick. */
 const TICK_MS = 250;

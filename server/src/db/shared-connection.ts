@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import { connectionStream } from "./one-write.ts";
+import { connectionStream } from "./statement-sending.ts";
 import type { PooledUnit } from "./fair-connections.ts";
 import { isStoreUnavailable } from "./store-fault.ts";
 

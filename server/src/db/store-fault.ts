@@ -1,5 +1,4 @@
 import { Fault } from "../lib/fault.ts";
-import { errorCode } from "./error-code.ts";
 
 const UNAVAILABLE_CLASSES = ["08", "53", "57"]; // connection, resources, operator intervention (shutdown, crash)
 const UNAVAILABLE_ERRNO = new Set([
@@ -84,4 +83,12 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return (
     errorCode(error) === "23505" && error instanceof Error && "constraint" in error && error.constraint === constraint
   );
+}
+
+/**
+ * The SQLSTATE of a failure (`23505`), or the system's code of a connection error (`ECONNRESET`); empty if there is
+ * none.
+ */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -8,10 +8,9 @@
  * would not be safe: the account's code could switch back.
  */
 import { Client, type ClientConfig } from "pg";
-import { errorCode } from "../../db/error-code.ts";
+import { errorCode, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { adviceFor } from "../../db/check-database-url.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
-import { isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";

@@ -1,9 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { PoolConfig, QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
-import { errorCode } from "../../db/error-code.ts";
-import { StatementNames } from "../../db/statement-names.ts";
-import { isConnectionLost, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
+import { errorCode, isConnectionLost, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
+import { StatementNames } from "../../db/statement-sending.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
 import { limitResultSize } from "./limit-result-size.ts";

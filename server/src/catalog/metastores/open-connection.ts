@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from "pg";
-import { errorCode } from "../../db/error-code.ts";
+import { errorCode } from "../../db/store-fault.ts";
 
 /** Opens connections to PostgreSQL for the databases of metastores, and classifies their errors. */
 

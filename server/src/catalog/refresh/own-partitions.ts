@@ -1,7 +1,6 @@
 import type { Client } from "pg";
 import type { Queryable } from "../../db/database.ts";
-import { errorCode } from "../../db/error-code.ts";
-import { isConflict, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
+import { errorCode, isConflict, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";

@@ -4,7 +4,7 @@ import { Fault } from "../../lib/fault.ts";
 import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
 import { lockDataDir, type DataDirLock } from "./data-dir-lock.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from "./embedded-postgres.ts";
-import { probe } from "./probe.ts";
+import { probe } from "./superuser.ts";
 import { appDatabase, appRole, readPasswords } from "./role-passwords.ts";
 import { findUnprivilegedUser } from "./unprivileged-user.ts";
 

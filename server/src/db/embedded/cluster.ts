@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import { parsePostmasterPid, type PostmasterPid } from "./postmaster-pid.ts";
 import type { ProcessFacts } from "../../lib/process-table.ts";
 import type { UnprivilegedUser } from "./unprivileged-user.ts";
 
@@ -77,4 +76,36 @@ export function isServerChild(cluster: Cluster, facts: ProcessFacts): boolean {
 
 function belongs(cluster: Cluster, facts: ProcessFacts): boolean {
   return facts.uid === (cluster.user?.uid ?? process.getuid?.());
+}
+
+/**
+ * `postmaster.pid`, which a running server has in its data directory and a killed one leaves there. One line each: pid,
+ * data directory, start time, port, socket folder, listen address, shared memory key and id, status. The server writes
+ * it in steps, so later lines may be missing.
+ */
+interface PostmasterPid {
+  readonly pid: number;
+  readonly dataDirectory: string;
+  readonly port: number | undefined;
+  readonly socketDir: string | undefined;
+  readonly status: PostmasterStatus | undefined;
+}
+
+type PostmasterStatus = "starting" | "stopping" | "ready" | "standby";
+
+const statuses: readonly PostmasterStatus[] = ["starting", "stopping", "ready", "standby"];
+
+export function parsePostmasterPid(text: string): PostmasterPid | undefined {
+  const [pidLine, dataDirectory, , portLine, socketDir, , , statusLine] = text.split("\n").map((line) => line.trim());
+  // A negative pid belongs to a single-user server, which accepts no connections.
+  const pid = Math.abs(Number(pidLine));
+  if (pidLine === "" || !Number.isSafeInteger(pid) || pid === 0) return undefined;
+  const port = Number(portLine);
+  return {
+    pid,
+    dataDirectory: dataDirectory ?? "",
+    port: Number.isInteger(port) && port > 0 ? port : undefined,
+    socketDir: socketDir === "" ? undefined : socketDir,
+    status: statuses.find((status) => status === statusLine),
+  };
 }

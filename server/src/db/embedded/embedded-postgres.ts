@@ -14,7 +14,7 @@
  * | restarting | `stop()`                | stopped    |
  */
 import type { Log } from "../../lib/log.ts";
-import { grantReservedConnections } from "./reserve-connections.ts";
+import { grantReservedConnections } from "./superuser.ts";
 import { Fault } from "../../lib/fault.ts";
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { describeCluster, makeClusterFolder, type Cluster } from "./cluster.ts";

@@ -9,7 +9,7 @@ import type { DataDirLock } from "./data-dir-lock.ts";
 import { endPostmasterWatcher } from "./postmaster-watcher.ts";
 import { shutDown, watchPostmaster, type Postmaster } from "./postmaster.ts";
 import type { Endpoint } from "./postgres-settings.ts";
-import { probe } from "./probe.ts";
+import { probe } from "./superuser.ts";
 import { findProcess, listProcesses } from "../../lib/process-table.ts";
 import { findUnprivilegedUser } from "./unprivileged-user.ts";
 

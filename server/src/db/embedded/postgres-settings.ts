@@ -31,7 +31,7 @@ export function planSettings(
 
     // The app's role is not a superuser: an operator can connect even if all other connections are taken. Besides our
     // own few connections, each account's metastore has some while its Sparks run; 140 more cost 5 MB. Metastores
-    // cannot take the connections that are reserved for the app's role (reserve-connections.ts).
+    // cannot take the connections that are reserved for the app's role (superuser.ts).
     max_connections: "200",
     superuser_reserved_connections: "4",
     reserved_connections: "60",

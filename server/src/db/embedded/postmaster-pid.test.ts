@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePostmasterPid } from "./postmaster-pid.ts";
+import { parsePostmasterPid } from "./cluster.ts";
 
 const whole = `6084
 /var/lib/headgate/postgres/data

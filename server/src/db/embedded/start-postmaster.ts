@@ -1,4 +1,4 @@
-import { chmod, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
+import { chmod, rename, rm, writeFile, copyFile, open, stat, truncate, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
@@ -9,9 +9,8 @@ import { endOrphans } from "./leftover.ts";
 import { fingerprint, hostAccess, renderSettings, type Endpoint } from "./postgres-settings.ts";
 import { shutDown, spawnPostmaster, type Postmaster } from "./postmaster.ts";
 import type { PostmasterWatcher } from "./postmaster-watcher.ts";
-import { probe } from "./probe.ts";
+import { probe } from "./superuser.ts";
 import { lastLines } from "./run-program.ts";
-import { openServerLog, readLogFrom } from "./server-log.ts";
 
 export interface StartPlan {
   readonly cluster: Cluster;
@@ -107,5 +106,33 @@ async function writeSettings({ cluster, settings }: StartPlan): Promise<void> {
     await writeFile(`${path}.new`, text);
     await chmod(`${path}.new`, 0o644);
     await rename(`${path}.new`, path);
+  }
+}
+
+const maxLogBytes = 8 * 1024 * 1024;
+
+/** Passed to the server as an open descriptor, so that its user needs no permission on the file. */
+async function openServerLog(path: string): Promise<{ file: FileHandle; sizeBytes: number }> {
+  await rotateServerLog(path);
+  const file = await open(path, "a", 0o600);
+  return { file, sizeBytes: (await file.stat()).size };
+}
+
+/** A running server keeps appending to its descriptor, so the content is copied and the file truncated. */
+export async function rotateServerLog(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || found.size <= maxLogBytes) return;
+  await copyFile(path, `${path}.1`);
+  await truncate(path);
+}
+
+async function readLogFrom(path: string, offset: number): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    const buffer = Buffer.alloc(16 * 1024);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

@@ -2,8 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
 import { settleLeftover } from "./leftover.ts";
 import { shutDown, type Postmaster } from "./postmaster.ts";
-import { rotateServerLog } from "./server-log.ts";
-import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
+import { rotateServerLog, startPostmaster, type StartPlan } from "./start-postmaster.ts";
 
 export interface Supervision {
   readonly healthy: boolean;

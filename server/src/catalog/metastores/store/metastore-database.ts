@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
-import { errorCode } from "../../../db/error-code.ts";
+import { errorCode } from "../../../db/store-fault.ts";
 
 /**
  * Creates and drops the database and the role of one metastore. These statements do not run in a transaction: a crash

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { errorCode } from "../../../db/error-code.ts";
+import { errorCode } from "../../../db/store-fault.ts";
 import type { ServerRoom } from "../plan-connection-limits.ts";
 
 /** Only one node at a time changes the limits, as they must fit together. */
