@@ -1,9 +1,8 @@
 import type { Database } from "../db/database.ts";
 import { ANONYMOUS_TERMS, ORDINARY_BODY_BYTES, QUERY_BODY_BYTES, type BodyTerms } from "../http/body-terms.ts";
 import type { Arrival, Gate } from "../http/gate.ts";
-import { notFound } from "../http/input.ts";
+import { notFound, Fault } from "../lib/fault.ts";
 import type { Clock } from "../lib/clock.ts";
-import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
 import { authenticate, type Authenticated } from "./authenticate.ts";

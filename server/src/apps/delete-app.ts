@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { notFound, invalid } from "../lib/fault.ts";
 import type { WithAppControl } from "./app-control.ts";
 import { appInPath } from "./app-in-path.ts";
 import { AppParams } from "./app.ts";

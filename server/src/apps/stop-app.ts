@@ -1,5 +1,5 @@
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import type { WithAppControl } from "./app-control.ts";
 import { appInPath } from "./app-in-path.ts";
 import { App, appObject, AppParams } from "./app.ts";

@@ -1,5 +1,5 @@
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { CloneBody } from "./cluster-fields.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { parseReference, PathReference } from "../access/reference.ts";
 import type { Queryable } from "../db/database.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { findCluster, type ClusterRow } from "./store/cluster.ts";
 
 /** `clusters/<id or label>`. */

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { notFound, invalid } from "../lib/fault.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import { DEFAULT_LABEL } from "./labels.ts";
 import { lockCluster, markDeleted } from "./store/cluster.ts";

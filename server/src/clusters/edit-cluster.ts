@@ -1,7 +1,6 @@
 import { operation } from "../access/operation.ts";
 import type { Tx } from "../db/database.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { notFound, invalid } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { EditBody } from "./cluster-fields.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";

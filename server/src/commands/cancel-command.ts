@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { CommandFields, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation, type WithDatabase } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { OneOf } from "../http/schema.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { NodeObject, nodeObject } from "./node.ts";

@@ -1,5 +1,5 @@
 import type { Queryable } from "../db/database.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { findOutcome, type CommandOutcome } from "./store/outcome.ts";
 
 /** A user who may read the history may read the logs and results of every command of the account. */

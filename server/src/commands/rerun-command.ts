@@ -1,6 +1,5 @@
 import { operation } from "../access/operation.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { notFound, invalid } from "../lib/fault.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import type { WithCommandKinds } from "./kinds/command-kinds.ts";

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FastifyInstance } from "fastify";
 import { openEndpoint, serverOf } from "../../test/support/echo-server.ts";
-import { notFound } from "./input.ts";
+import { notFound } from "../lib/fault.ts";
 import { Id, OneOf } from "./schema.ts";
 
 /** Clients of the original API are loose with types; handlers get exact ones. */

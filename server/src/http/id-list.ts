@@ -1,4 +1,4 @@
-import { notFound } from "./input.ts";
+import { notFound } from "../lib/fault.ts";
 
 /** Parses `<id>` or a comma-separated list of ids in a path. A text that cannot be an id is 404. */
 export function parseIdList(text: string): number[] {

@@ -5,8 +5,6 @@ import { Fault, notFound } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { coerceInput } from "./coerce-input.ts";
 
-export { notFound } from "../lib/fault.ts";
-
 /** Parses and validates one part of a request by its schema; built once per endpoint. */
 export type InputReader = (raw: unknown) => Record<string, unknown>;
 

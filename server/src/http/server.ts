@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { Fault } from "../lib/fault.ts";
+import { Fault, notFound } from "../lib/fault.ts";
 import { canonicalUrl } from "./canonical-url.ts";
 import { incompleteRequest, errorReply, toFault } from "./error-body.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
-import { notFound } from "./input.ts";
 import { BodyBudget } from "./body-budget.ts";
 import type { BodyTerms } from "./body-terms.ts";
 import { receiveBodies } from "./receive-bodies.ts";

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
-import { Fault } from "../lib/fault.ts";
+import { Fault, notFound } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 import { acceptsHtml } from "./accepts-html.ts";
 import { errorReply } from "./error-body.ts";
-import { notFound } from "./input.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import { checkParts, type ReadinessParts } from "./readiness.ts";
 import { referencePage } from "./reference-page.ts";

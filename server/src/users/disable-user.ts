@@ -1,8 +1,7 @@
 import { hasActiveAdmin, lockAdmins } from "../access/members/store.ts";
 import { operation } from "../access/operation.ts";
 import { parseReference } from "../access/reference.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { notFound, invalid } from "../lib/fault.ts";
 import { mayActOn } from "./may-act-on.ts";
 import { findTarget, setMemberState } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";

@@ -1,6 +1,6 @@
 import { operation } from "../access/operation.ts";
 import { parseReference } from "../access/reference.ts";
-import { notFound } from "../http/input.ts";
+import { notFound } from "../lib/fault.ts";
 import { findTarget, setMemberState } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import type { Queryable } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import { Id } from "../../http/schema.ts";
 import type { Admitted } from "../operation.ts";
 import { parseReference, PathReference } from "../reference.ts";

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Tx } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { ReferenceList } from "../reference.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import { findRole, type RoleRow } from "./store.ts";
 
 /** For `find`: the role whose id is in the path. */

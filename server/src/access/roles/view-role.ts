@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { parseReference, PathReference } from "../reference.ts";
 import { Role, roleOf } from "./role.ts";

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { parseIdList } from "../../http/id-list.ts";
-import { notFound } from "../../http/input.ts";
-import { invalid } from "../../lib/fault.ts";
+import { notFound, invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
 import { countWhitelistedIps, deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
