@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
-import { takeSystemdSockets } from "./http/systemd-sockets.ts";
+import { takeSystemdSockets } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";
 import type { StopSignals } from "./start.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import { endPortHolder, holdPort, type HeldPort } from "./engines/port-holder/port-holder.ts";
-import { unavailableResponse } from "./http/unavailable-response.ts";
+import { unavailableResponse } from "./http/error-body.ts";
 import type { ListeningSocket } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";
 

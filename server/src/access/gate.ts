@@ -1,6 +1,12 @@
 import type { Database } from "../db/database.ts";
-import { ANONYMOUS_TERMS, ORDINARY_BODY_BYTES, QUERY_BODY_BYTES, type BodyTerms } from "../http/body-terms.ts";
-import type { Arrival, Gate } from "../http/gate.ts";
+import {
+  ANONYMOUS_TERMS,
+  ORDINARY_BODY_BYTES,
+  QUERY_BODY_BYTES,
+  type BodyTerms,
+  type Arrival,
+  type Gate,
+} from "../http/gate.ts";
 import { notFound, Fault } from "../lib/fault.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { KeyRing } from "../lib/key-ring.ts";

@@ -1,5 +1,4 @@
-import { frameChunks } from "../http/framed-chunks.ts";
-import { StreamReply } from "../http/stream-reply.ts";
+import { frameChunks, StreamReply } from "../http/stream-reply.ts";
 
 type Pieces<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>;
 

@@ -1,8 +1,8 @@
 import type { PoolConfig } from "pg";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { openDatabase, type Database, type DatabaseStats } from "./database.ts";
 import { OutageWatch } from "./outage-watch.ts";
 import { backgroundWork, requestWork } from "./work-limits.ts";
-import { Counter, Gauge, type Registry } from "prom-client";
 
 /** The server's connections, with one pool per kind of work, so that neither waits for the other. */
 export interface Databases {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { frameChunks } from "./framed-chunks.ts";
+import { frameChunks } from "./stream-reply.ts";
 
 /** Endless chunks that record whether the reader has closed them. */
 function endless() {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
-import { canonicalUrl } from "./canonical-url.ts";
-import { prefixRewrite } from "./identifier-prefix.ts";
+import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
 
 const given = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 

@@ -6,8 +6,7 @@ import { because, NO_IPV6 } from "../../test/skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "../../test/support/free-port.ts";
 import { hasIpv6, inUrl, loopbacks } from "../../test/support/loopback.ts";
 import { findPython, howToInstallPython } from "../engines/set-up/find-python.ts";
-import { takeSystemdSockets } from "./systemd-sockets.ts";
-import { listen } from "./listen.ts";
+import { listen, takeSystemdSockets } from "./listen.ts";
 
 const python = await findPython();
 
@@ -82,8 +81,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 const SERVE = `
 import { execFileSync } from "node:child_process";
 import Fastify from "fastify";
-import { takeSystemdSockets } from ${JSON.stringify(import.meta.resolve("./systemd-sockets.ts"))};
-import { listen } from ${JSON.stringify(import.meta.resolve("./listen.ts"))};
+import { listen, takeSystemdSockets } from ${JSON.stringify(import.meta.resolve("./listen.ts"))};
 const sockets = takeSystemdSockets(process.env, process.pid);
 const server = Fastify();
 server.get("/", () => "here");

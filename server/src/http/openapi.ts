@@ -2,8 +2,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { OpenApiDocument, OpenApiMethod, PathItem } from "./openapi/document.ts";
 import { documentedPaths } from "./openapi/documented-paths.ts";
 import { NamedSchemas } from "./openapi/named-schemas.ts";
-import { operationEntry, type AccessNote } from "./openapi/operation-entry.ts";
-import { refusalResponses } from "./openapi/refusals.ts";
+import { operationEntry, refusalResponses, type AccessNote } from "./openapi/operation-entry.ts";
 
 /**
  * The OpenAPI 3.1 document, generated only from the endpoints' data: it describes exactly what is routed. The output is

@@ -3,8 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { BodyBudget } from "./body-budget.ts";
-import { readBody } from "./read-body.ts";
+import { BodyBudget, readBody } from "./receive-bodies.ts";
 
 const MIB = 1024 * 1024;
 const limits = { accountBytes: 64 * MIB, nodeBytes: 64 * MIB };

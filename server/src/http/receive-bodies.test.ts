@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
-import { BodyBudget } from "./body-budget.ts";
-import { receiveBodies } from "./receive-bodies.ts";
+import { BodyBudget, receiveBodies } from "./receive-bodies.ts";
 
 const MIB = 1024 * 1024;
 const LIMITS = { accountBytes: 4 * MIB, nodeBytes: 8 * MIB };

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import { Html, escapeHtml, html } from "./html.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
-import { SERVER_ADDRESS } from "./reference/curl-line.ts";
-import type { ListedOperation } from "./reference/listed-operation.ts";
-import { operationSection } from "./reference/operation-section.ts";
-import { inReadingOrder } from "./reference/reading-order.ts";
+import { SERVER_ADDRESS, operationSection, type ListedOperation } from "./reference/operation-section.ts";
 import { STYLE } from "./reference/style.ts";
 
 /**
@@ -105,4 +102,17 @@ function paragraphs(text: string): Html {
     .split("\n\n")
     .map((paragraph) => paragraph.replaceAll(/\*\*(.+?)\*\*/g, "<b>$1</b>").replaceAll(/`(.+?)`/g, "<code>$1</code>"));
   return new Html(marked.map((paragraph) => `<p>${paragraph}</p>`).join("\n"));
+}
+
+/** Sorts operations in the order of `endpointIds`, and older versions of an operation after the newest. */
+function inReadingOrder(
+  operations: readonly ListedOperation[],
+  endpointIds: readonly string[],
+): readonly ListedOperation[] {
+  const placeOf = ({ operation: { operationId } }: ListedOperation): number => {
+    const exact = endpointIds.indexOf(operationId);
+    if (exact !== -1) return exact;
+    return endpointIds.indexOf(operationId.replace(/_v\d+(_\d+)?$/, "")) + 0.5;
+  };
+  return operations.toSorted((one, other) => placeOf(one) - placeOf(other));
 }

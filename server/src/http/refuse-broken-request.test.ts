@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { expectErrorForm } from "../../test/support/client.ts";
 import { rawSocket } from "../../test/support/raw-request.ts";
-import { refuseBrokenRequest } from "./refuse-broken-request.ts";
+import { refuseBrokenRequest } from "./error-body.ts";
 
 describe("a request that Node's parser refuses", () => {
   test.each([

@@ -1,21 +1,39 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { TObject } from "typebox";
 import { Fault } from "../lib/fault.ts";
-import { deprecationHeaders } from "./deprecation.ts";
-import { endingSignals } from "./ending-signal.ts";
+import { isRecord } from "../lib/is-record.ts";
+import type { Log } from "../lib/log.ts";
+import { deprecationHeaders, routeTable, type Route } from "./route-table.ts";
 import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
-import type { Arrival } from "./gate.ts";
+import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
-import { isRecord } from "../lib/is-record.ts";
 import { markAuthenticated } from "./limit-connections.ts";
-import { routeTable, type Route } from "./route-table.ts";
 import type { Turns } from "./start-by-turns.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
-import type { HttpOptions } from "./http-options.ts";
-import type { TObject } from "typebox";
+import type { BodyLimits } from "./receive-bodies.ts";
+import type { HttpMetrics } from "./observe-requests.ts";
+import type { SystemOptions } from "./system-routes.ts";
+
+/** The dependencies of the HTTP server, passed in by `app.ts`. */
+export interface HttpOptions<Access, Admission, Admitted, Services> {
+  endpoints: readonly Endpoint<Access, Admitted, Services>[];
+  services: Services;
+  gate: Gate<Access, Admission, Admitted>;
+  identifierPrefix: string;
+  trustedProxies: readonly string[];
+  /** The maximum number of open connections, not counting those of trusted proxies. */
+  connections: number;
+  bodyLimits: BodyLimits;
+  log: Log;
+  metrics: HttpMetrics;
+  /** Why writes are refused now (the disk is nearly full), or undefined. */
+  writesRefused: () => Fault | undefined;
+  system: SystemOptions;
+}
 
 export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
@@ -127,4 +145,33 @@ function objectBody(body: unknown): Record<string, unknown> {
 
 function queryOf(request: FastifyRequest): Record<string, unknown> {
   return isRecord(request.query) ? { ...request.query } : {};
+}
+
+/**
+ * Creates signals that abort when the client disconnects or the server starts to stop, so that long polls and followed
+ * logs do not delay a stop. A signal is created only for handlers that request one.
+ */
+export function endingSignals(server: FastifyInstance): (reply: FastifyReply) => AbortSignal {
+  const open = new Set<AbortController>();
+  let isStopping = false;
+  server.addHook("preClose", (done) => {
+    isStopping = true;
+    for (const controller of open) controller.abort();
+    done();
+  });
+  // The headers of this response still allowed keep-alive, so the connection must be closed here.
+  server.addHook("onResponse", ({ raw }, _reply, done) => {
+    if (isStopping) raw.socket.end();
+    done();
+  });
+  return ({ raw }) => {
+    const controller = new AbortController();
+    open.add(controller);
+    raw.once("close", () => {
+      open.delete(controller);
+      controller.abort();
+    });
+    if (isStopping || raw.destroyed) controller.abort();
+    return controller.signal;
+  };
 }

@@ -1,19 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import findMyWay from "find-my-way";
 import { Fault, notFound } from "../lib/fault.ts";
-import { canonicalUrl } from "./canonical-url.ts";
-import { incompleteRequest, errorReply, toFault } from "./error-body.ts";
-import type { HttpOptions } from "./http-options.ts";
+import { lazy } from "../lib/lazy.ts";
+import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
+import { incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
+import { registerRoutes, type HttpOptions } from "./register-routes.ts";
 import { limitConnections } from "./limit-connections.ts";
-import { prefixRewrite } from "./identifier-prefix.ts";
-import { BodyBudget } from "./body-budget.ts";
-import type { BodyTerms } from "./body-terms.ts";
-import { receiveBodies } from "./receive-bodies.ts";
+import { BodyBudget, receiveBodies } from "./receive-bodies.ts";
+import type { BodyTerms } from "./gate.ts";
 import { observeRequests } from "./observe-requests.ts";
-import { refuseBrokenRequest } from "./refuse-broken-request.ts";
-import { otherMethodRefusal } from "./refuse-other-methods.ts";
-import { registerRoutes } from "./register-routes.ts";
 import { startByTurns } from "./start-by-turns.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 
@@ -123,6 +120,34 @@ function hasLargeUnreadBody({ complete, headers }: IncomingMessage): boolean {
 /** HTTP/1.1 requires it in every request. */
 function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === "1.1" && headers.host === undefined;
+}
+
+/**
+ * Returns 405 with `Allow` if the path exists with other methods; checked before authentication. Includes routes that
+ * are added later. Routes for GET also serve HEAD.
+ */
+function otherMethodRefusal(
+  server: FastifyInstance,
+  maxParamLength: number,
+): (method: string, path: string) => Fault | undefined {
+  const byShape = new Map<string, { url: string; allow: string[] }>();
+  server.addHook("onRoute", ({ url, method }) => {
+    const shape = url.replaceAll(/:\w+/g, ":");
+    const entry = byShape.get(shape) ?? { url, allow: [] };
+    entry.allow.push(...[method].flat());
+    byShape.set(shape, entry);
+  });
+  const paths = lazy(() => {
+    const router = findMyWay({ maxParamLength });
+    for (const { url, allow } of byShape.values()) router.on("GET", url, () => undefined, allow);
+    return router;
+  });
+  return (method, path) => {
+    const allow: unknown = paths().find("GET", path)?.store;
+    return Array.isArray(allow)
+      ? new Fault("method-not-allowed", `${method} is not allowed on this path.`, { allow: allow.map(String) })
+      : undefined;
+  };
 }
 
 declare module "fastify" {

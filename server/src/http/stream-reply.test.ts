@@ -1,7 +1,7 @@
 import { connect, type AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { endingSignals } from "./ending-signal.ts";
+import { endingSignals } from "./register-routes.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
 
 const STALL_LIMIT_MS = 300;

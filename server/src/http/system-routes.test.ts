@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
-import { checkParts } from "./readiness.ts";
+import { checkParts } from "./system-routes.ts";
 import { escapeHtml, html } from "./html.ts";
 import { referencePage } from "./reference-page.ts";
 import { headgateOpenApi } from "../openapi-document.ts";

@@ -2,12 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
 import { Fault, notFound } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
-import { acceptsHtml } from "./accepts-html.ts";
 import { errorReply } from "./error-body.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
-import { checkParts, type ReadinessParts } from "./readiness.ts";
 import { referencePage } from "./reference-page.ts";
-import { serverAddress } from "./server-address.ts";
 
 /**
  * Pages of the server itself, for operators, probes and readers. They need no token and touch no account. Block
@@ -20,6 +17,15 @@ export interface SystemOptions {
   openApi: () => OpenApiDocument;
   /** Ids of endpoints, in the order in which the reference shows them. */
   readingOrder: readonly string[];
+}
+
+/** The parts that this process needs to be ready, by name. */
+export type ReadinessParts = Readonly<Record<string, () => Promise<PartHealth>>>;
+
+interface PartHealth {
+  ok: boolean;
+  /** For the operator. Every client that reaches the port can read it. */
+  detail: string;
 }
 
 /** These are answered without waiting for other requests of the same address. */
@@ -74,4 +80,49 @@ async function sendReadiness(reply: FastifyReply, readiness: ReadinessParts): Pr
   // The usual error format, with the state of each part added.
   const { status, body } = errorReply(new Fault("unavailable", `Not ready: ${missing.join(", ")}.`));
   return reply.code(status).send({ ...body, status: "unavailable", parts });
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+
+/** Checks whether the parts are available, each within a time limit. */
+export async function checkParts(
+  parts: ReadinessParts,
+  answerWithinMs = ANSWER_WITHIN_MS,
+): Promise<Record<string, PartHealth>> {
+  const answers = await Promise.all(
+    Object.entries(parts).map(async ([name, check]): Promise<[string, PartHealth]> => [
+      name,
+      await withinTime(check, answerWithinMs),
+    ]),
+  );
+  return Object.fromEntries(answers);
+}
+
+async function withinTime(check: () => Promise<PartHealth>, answerWithinMs: number): Promise<PartHealth> {
+  const { promise: late, resolve } = Promise.withResolvers<PartHealth>();
+  const timer = setTimeout(() => resolve({ ok: false, detail: `no answer in ${answerWithinMs} ms` }), answerWithinMs);
+  // The error may name hosts or users; it is in the log of the part itself.
+  const answer = check().catch((): PartHealth => ({ ok: false, detail: "not reachable" }));
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whether a client explicitly accepts HTML, as browsers do; programs send a wildcard, JSON or nothing. */
+function acceptsHtml(accept: string | undefined): boolean {
+  return (accept ?? "").split(",").some((range) => /^\s*text\/html\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(range));
+}
+
+/** A host name or address, and a port, without characters that have a meaning in a shell or in HTML. */
+const PLAIN_HOST = /^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/;
+
+/**
+ * The address that the client used for this server if it is safe to print, else the local address of the connection.
+ */
+function serverAddress({ protocol, host, socket }: FastifyRequest): string {
+  if (PLAIN_HOST.test(host)) return `${protocol}://${host}`;
+  const { localAddress = "127.0.0.1", localPort = 80 } = socket;
+  return `http://${localAddress.includes(":") ? `[${localAddress}]` : localAddress}:${localPort}`;
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { Fault } from "./fault.ts";
 import { readFileSync } from "node:fs";
+import { Fault } from "./fault.ts";
 import { writePrivateFile } from "./private-file.ts";
 
 /**

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import { endpointFor, type Endpoint } from "../../src/http/endpoint.ts";
-import { httpMetrics } from "../../src/http/metrics.ts";
+import { httpMetrics } from "../../src/http/observe-requests.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import type { Log } from "../../src/lib/log.ts";

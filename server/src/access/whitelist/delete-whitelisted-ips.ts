@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import { parseIdList } from "../../http/id-list.ts";
 import { notFound, invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
@@ -37,3 +36,13 @@ export const removeWhitelistedIps = operation({
     });
   },
 });
+
+/** Parses `<id>` or a comma-separated list of ids in a path. A text that cannot be an id is 404. */
+function parseIdList(text: string): number[] {
+  const ids = text.split(",").map((part) => {
+    const id = /^\s*\d{1,16}\s*$/.test(part) ? Number(part) : 0;
+    if (id < 1 || !Number.isSafeInteger(id)) throw notFound();
+    return id;
+  });
+  return [...new Set(ids)];
+}

@@ -3,8 +3,7 @@ import { dirname, join } from "node:path";
 import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
-import { frameChunks } from "../../http/framed-chunks.ts";
-import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
+import { frameChunks, StreamReply, type StreamType } from "../../http/stream-reply.ts";
 import {
   type Content,
   INLINE_LIMIT_BYTES,

@@ -1,12 +1,11 @@
 import type { TObject } from "typebox";
-import type { Endpoint, EndpointExample } from "../endpoint.ts";
-import { deprecationHeaders } from "../deprecation.ts";
 import { isRecord } from "../../lib/is-record.ts";
-import type { Content, Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
+import type { Endpoint, EndpointExample, EventStream, StreamedEvent } from "../endpoint.ts";
+import { deprecationHeaders } from "../route-table.ts";
+import { ErrorBody } from "../error-body.ts";
+import type { Content, Header, JsonSchema, Operation, Parameter, Reference, MediaType, Response } from "./document.ts";
 import type { DocumentedPath } from "./documented-paths.ts";
 import type { NamedSchemas } from "./named-schemas.ts";
-import { eventStreamContent } from "./event-stream-content.ts";
-import { refusalsOf } from "./refusals.ts";
 
 /** The access rules of an operation, for the document. */
 export interface AccessNote {
@@ -127,4 +126,73 @@ function propertiesOf(schema: TObject | undefined): [string, JsonSchema][] {
 function isRequired(schema: TObject | undefined, name: string): boolean {
   const required: readonly string[] = schema?.required ?? [];
   return required.includes(name);
+}
+
+/** OpenAPI 3.1 cannot describe the events of a stream: the schema describes the text, an extension the events. */
+function eventStreamContent({ description, events, example }: EventStream): MediaType {
+  return {
+    schema: { type: "string", contentMediaType: "text/event-stream", description },
+    example,
+    "x-item-schema": { oneOf: Object.entries(events).map(eventSchema) },
+  };
+}
+
+function eventSchema([name, { description, id, data }]: [string, StreamedEvent]): JsonSchema {
+  return {
+    type: "object",
+    description,
+    required: ["event", ...(id === undefined ? [] : ["id"]), "data"],
+    properties: { event: { const: name }, ...(id === undefined ? {} : { id }), data },
+  };
+}
+
+/** The meaning of each status for a client; all have the same format. */
+const MEANINGS = {
+  400: "The body is not JSON in UTF-8, or the request is malformed.",
+  401: "The token is missing or unknown.",
+  403: "Not permitted; or the user is pending or disabled; or the address is not whitelisted.",
+  404: "No such path or id, or an id of another account.",
+  409: "A unique name is taken, an edit conflicts, or the same idempotency key is in flight.",
+  413: "The body is larger than this operation accepts.",
+  422: "A value breaks a rule; the message names the field and the rule.",
+  429: "Too many requests, or too many large bodies at once; wait for the time in Retry-After.",
+  503: "The database is unavailable, the disk is nearly full or the server is overloaded; retry after the time in Retry-After.",
+} as const;
+
+type Refusal = keyof typeof MEANINGS;
+
+export function refusalResponses(schemas: NamedSchemas): Record<string, Response> {
+  const content = { "application/json": { schema: schemas.place(ErrorBody) } };
+  const headers = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+  const response = (description: string): Response => ({ description, headers, content });
+  return {
+    ...Object.fromEntries(Object.entries(MEANINGS).map(([status, text]) => [`Refusal${status}`, response(text)])),
+    Refusal: response("Any other error."),
+  };
+}
+
+/** The refusals that an operation can reply with, as far as its data shows. */
+function refusalsOf(
+  { method, params, query, body }: Endpoint<unknown, never, never>,
+  needsToken: boolean,
+  isHidden: boolean,
+): Record<string, Reference> {
+  const possible: Record<Refusal, boolean> = {
+    400: body !== undefined,
+    401: needsToken,
+    403: needsToken,
+    404: params !== undefined || isHidden,
+    409: method === "POST" || method === "PUT",
+    413: body !== undefined,
+    422: body !== undefined || query !== undefined || method === "POST",
+    429: needsToken,
+    503: true,
+  };
+  const statuses = Object.entries(possible).flatMap(([status, is]) => (is ? [status] : []));
+  const references = statuses.map((status): [string, Reference] => [status, reference(`Refusal${status}`)]);
+  return { ...Object.fromEntries(references), default: reference("Refusal") };
+}
+
+function reference(name: string): Reference {
+  return { $ref: `#/components/responses/${name}` };
 }
