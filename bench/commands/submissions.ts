@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import autocannon from "autocannon";
 import { recordAudit } from "../../server/src/access/audit/store.ts";
-import { authenticate } from "../../server/src/access/authenticate.ts";
+import { authenticate } from "../../server/src/access/store.ts";
 import { insertCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
 import { openDatabase } from "../../server/src/db/database.ts";
 import type { ScratchStore } from "../../server/test/support/scratch-store.ts";

@@ -1,11 +1,10 @@
 import { pino } from "pino";
 import type { ClientConfig } from "pg";
 import { recordAudit } from "../../server/src/access/audit/store.ts";
-import { authenticate } from "../../server/src/access/authenticate.ts";
+import { authenticate } from "../../server/src/access/store.ts";
 import { insertWhitelistedIp } from "../../server/src/access/whitelist/store.ts";
 import { readAccount } from "../../server/src/accounts/store/account.ts";
-import type { Tx } from "../../server/src/db/database.ts";
-import { openDatabase } from "../../server/src/db/database.ts";
+import { openDatabase, type Tx } from "../../server/src/db/database.ts";
 import { attachStore } from "../../server/src/db/open-store.ts";
 
 /** A statement that the product's own store sends for an operation; the bare server sends the same. */

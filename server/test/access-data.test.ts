@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { BUILT_IN_ROLES } from "../src/access/built-in-roles.ts";
+import { BUILT_IN_ROLES, isPermitted, RESOURCE_ACTIONS, type PermissionRow } from "../src/access/permission.ts";
 import type { OperationAccess } from "../src/access/operation.ts";
-import { isPermitted, RESOURCE_ACTIONS, type PermissionRow } from "../src/access/permission.ts";
 import { endpoints } from "../src/routes.ts";
 import { ALTERNATIVES, PERMISSION_TABLE } from "./support/permission-table.ts";
 

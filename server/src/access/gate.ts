@@ -1,4 +1,4 @@
-import type { Database } from "../db/database.ts";
+import type { Database, Tx } from "../db/database.ts";
 import {
   ANONYMOUS_TERMS,
   ORDINARY_BODY_BYTES,
@@ -11,21 +11,21 @@ import { notFound, Fault } from "../lib/fault.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
-import { authenticate, type Authenticated } from "./authenticate.ts";
+import { authenticate, touchLastLogin, type Authenticated } from "./store.ts";
 import type { Denials } from "./audit/denials.ts";
+import { recordAudit } from "./audit/store.ts";
 import type { Caller } from "./caller.ts";
-import { changeFor } from "./change.ts";
 import {
   checkIdempotencyKey,
   idempotencyPath,
   idempotentReply,
   keptReply,
   type IdempotencyScope,
+  type IdempotentReply,
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
-import type { Admitted, OperationAccess, Visitor } from "./operation.ts";
+import type { Admitted, AuditNote, Change, OperationAccess, Visitor } from "./operation.ts";
 import { isPermitted, missingPermission } from "./permission.ts";
-import { touchLastLogin } from "./store.ts";
 import { isWellFormedToken } from "./token.ts";
 import { normalAddress } from "./whitelist/ip-address.ts";
 
@@ -134,6 +134,20 @@ export function accessGate({
 
     describe: (admission) =>
       admission === null ? {} : { accountId: admission.caller.accountId, userId: admission.caller.userId },
+  };
+}
+
+function changeFor(db: Database, caller: Caller, operationId: string, kept: IdempotentReply | undefined): Change {
+  return (work, scope = "account") => {
+    const run = async (tx: Tx): ReturnType<typeof work> => {
+      await kept?.claim(tx);
+      const note: AuditNote = { object: null };
+      const reply = await work(tx, note);
+      recordAudit(tx, caller, operationId, note.object);
+      kept?.keep(tx, reply);
+      return reply;
+    };
+    return scope === "account" ? db.asAccount(caller.accountId, run) : db.asSystem(run);
   };
 }
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { BUILT_IN_ROLES } from "./built-in-roles.ts";
+import { BUILT_IN_ROLES, RESOURCE_ACTIONS, type RoleStatement } from "./permission.ts";
 import { mayGrant, mayRevoke } from "./grant-rules.ts";
-import { RESOURCE_ACTIONS, type RoleStatement } from "./permission.ts";
 
 const allow = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "allow" });
 const deny = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "deny" });

@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 /**
  * `Idempotency-Key` on any POST, per token, method and path: a repeated request with the same key and body gets the
  * stored reply, which is sealed because it may contain a token. The reply is stored in the transaction of the change
- * (see change.ts), and a concurrent request with the same key finds that transaction's lock taken.
+ * (see gate.ts), and a concurrent request with the same key finds that transaction's lock taken.
  */
 export interface IdempotencyScope {
   caller: Caller;

@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { Fault } from "../lib/fault.ts";
-import { TokenBucket } from "../lib/token-bucket.ts";
 
 /**
  * Rate limits for requests per token and for invalid tokens per address. 0 disables a limit. Memory is bounded: the
@@ -44,4 +43,29 @@ function buckets(perSecond: number, burst: number, clock: Clock): (key: number |
       });
     }
   };
+}
+
+/**
+ * A rate limit with a burst: `take` returns 0, or the seconds to wait. It refills by the given time and needs no timer.
+ */
+class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  #tokens: number;
+  #refilledAtMs: number | undefined;
+
+  constructor(perSecond: number, burst: number) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#tokens = burst;
+  }
+
+  take(nowMs: number): number {
+    const elapsedSeconds = Math.max(0, nowMs - (this.#refilledAtMs ?? nowMs)) / 1000;
+    this.#refilledAtMs = nowMs;
+    this.#tokens = Math.min(this.#burst, this.#tokens + elapsedSeconds * this.#perSecond);
+    if (this.#tokens < 1) return (1 - this.#tokens) / this.#perSecond;
+    this.#tokens -= 1;
+    return 0;
+  }
 }

@@ -1,9 +1,8 @@
-import type { Database, Queryable } from "../db/database.ts";
+import type { Database, Queryable, Tx } from "../db/database.ts";
 import { endpointFor } from "../http/endpoint.ts";
 import type { Fault } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
 import type { Caller } from "./caller.ts";
-import type { Change } from "./change.ts";
 import type { PermissionRow } from "./permission.ts";
 
 /**
@@ -52,6 +51,21 @@ export interface Admitted extends Visitor {
    * denial.
    */
   deny: (message: string) => Fault;
+}
+
+/**
+ * A write: one transaction with the change, its audit row and, if the client sent an idempotency key, the reply. After
+ * a crash all three are there or none, and a repeated request never runs twice. `work` sets `audit.object` to the
+ * object it changed and returns the reply.
+ */
+export type Change = <Reply>(work: (tx: Tx, audit: AuditNote) => Promise<Reply>, scope?: ChangeScope) => Promise<Reply>;
+
+/** `system` is for operations outside the caller's account, such as creating one. */
+type ChangeScope = "account" | "system";
+
+export interface AuditNote {
+  /** The changed object, as `<kind>/<id>`; never a secret. */
+  object: string | null;
 }
 
 export const operation = endpointFor<

@@ -1,3 +1,6 @@
+import { LRUCache } from "lru-cache";
+import { invalid } from "../lib/fault.ts";
+
 /**
  * The permission table of §5 as rules: an operation lists the built-in groups that may use it and the role permission
  * that allows other callers. Pure: the caller is passed in as data.
@@ -69,3 +72,83 @@ function appliesTo(statement: RoleStatement, resource: string, action: string): 
     (statement.action.includes(action) || statement.action.includes("all"))
   );
 }
+
+/** A role's `policies`: a JSON string of `[{resource, action:[…], access}]`. */
+const MAX_STATEMENTS = 200;
+
+export function parseRolePolicies(text: string): RoleStatement[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid("policies", "must be a JSON string of an array of {resource, action, access}");
+  }
+  if (!Array.isArray(value)) throw invalid("policies", "must be an array of {resource, action, access}");
+  if (value.length > MAX_STATEMENTS) throw invalid("policies", `must have at most ${MAX_STATEMENTS} elements`);
+  return value.map((element, index) => parseStatement(element, `policies[${index}]`));
+}
+
+function parseStatement(element: unknown, field: string): RoleStatement {
+  if (typeof element !== "object" || element === null) throw invalid(field, "must be an object");
+  const { resource, action, access }: { resource?: unknown; action?: unknown; access?: unknown } = element;
+  if (typeof resource !== "string" || (resource !== "all" && !Object.hasOwn(RESOURCE_ACTIONS, resource))) {
+    throw invalid(`${field}.resource`, `must be one of all, ${Object.keys(RESOURCE_ACTIONS).join(", ")}`);
+  }
+  const allowed: ReadonlySet<string> = new Set(["all", ...actionsOf(resource)]);
+  if (
+    !Array.isArray(action) ||
+    action.length === 0 ||
+    !action.every((each: unknown) => typeof each === "string" && allowed.has(each))
+  ) {
+    throw invalid(`${field}.action`, `must be an array of ${[...allowed].join(", ")}`);
+  }
+  if (access !== "allow" && access !== "deny") throw invalid(`${field}.access`, "must be allow or deny");
+  return { resource, action: [...new Set<string>(action)], access };
+}
+
+function actionsOf(resource: string): readonly string[] {
+  const known: Record<string, readonly string[]> = RESOURCE_ACTIONS;
+  return known[resource] ?? [...new Set(Object.values(RESOURCE_ACTIONS).flat())];
+}
+
+const MAX_CACHED_CHARACTERS = 4_000_000;
+const parsed = new LRUCache<string, RoleStatement[]>({
+  maxSize: MAX_CACHED_CHARACTERS,
+  sizeCalculation: (_statements, text) => text.length,
+});
+
+/**
+ * Parses a stored policy, which was validated before. The same few texts are needed by every request, so results are
+ * cached.
+ */
+export function parsedPolicy(text: string): RoleStatement[] {
+  let statements = parsed.get(text);
+  if (statements === undefined) {
+    statements = parseRolePolicies(text);
+    parsed.set(text, statements);
+  }
+  return statements;
+}
+
+/**
+ * The role of each built-in group, with the same name: the permissions of its members as a role policy. §5 gives
+ * system-users some rows by group name only. These are not in their role, because a role permission applies to every
+ * row that names it: `account:read` would include pending users and the audit, `group:update` editing groups,
+ * `svc_user:update` the tokens of others.
+ */
+export const BUILT_IN_ROLES: Record<BuiltInGroup, readonly RoleStatement[]> = {
+  "system-admin": [{ resource: "all", action: ["all"], access: "allow" }],
+  "system-user": [
+    { resource: "account", action: ["create", "update"], access: "allow" },
+    { resource: "app", action: ["read", "create", "update", "delete"], access: "allow" },
+    { resource: "cluster", action: ["read", "start"], access: "allow" },
+    { resource: "command", action: ["read", "create"], access: "allow" },
+    { resource: "environment", action: ["read", "update"], access: "allow" },
+    { resource: "folder", action: ["read", "write"], access: "allow" },
+    { resource: "note", action: ["read", "create", "update", "delete"], access: "allow" },
+    { resource: "scheduler", action: ["read", "create", "update", "delete"], access: "allow" },
+    { resource: "sensor", action: ["create"], access: "allow" },
+  ],
+  "dashboard-user": [{ resource: "notebook_dashboards", action: ["read"], access: "allow" }],
+  everyone: [],
+};

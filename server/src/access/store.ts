@@ -1,4 +1,77 @@
 import type { Queryable } from "../db/database.ts";
+import type { Feature } from "../lib/features.ts";
+import { parsedPolicy } from "./permission.ts";
+import type { Caller } from "./caller.ts";
+import { tokenSha256 } from "./token.ts";
+
+export interface Authenticated {
+  caller: Caller;
+  state: "pending" | "active" | "disabled";
+  addressAllowed: boolean;
+  lastLogin: Date | null;
+}
+
+interface TokenRow {
+  token_id: number;
+  account_id: number;
+  membership_id: number;
+  user_id: number;
+  email: string;
+  state: Authenticated["state"];
+  is_operator: boolean;
+  last_login: Date | null;
+  features: Feature[];
+  groups: string[] | null;
+  policies: string[] | null;
+  address_allowed: boolean;
+}
+
+/** Loads everything about a caller that access checks need, in one round trip. Undefined if the token is unknown. */
+export async function authenticate(
+  system: Queryable,
+  token: string,
+  address: string,
+  requestId: string,
+): Promise<Authenticated | undefined> {
+  const [row] = await system.query<TokenRow>(
+    `select t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
+            m.last_login, a.features,
+            (select array_agg(g.name) from effective_group_member e join access_group g on g.id = e.group_id
+              where e.membership_id = m.id and g.source = 'system') as groups,
+            (select json_agg(r.policy) from access_role r
+              where r.id in (select gr.role_id from effective_group_member e
+                               join access_group_role gr on gr.group_id = e.group_id
+                              where e.membership_id = m.id)) as policies,
+            not 'ip_whitelisting' = any (a.features)
+              or exists (select from whitelisted_ip w where w.account_id = a.id and w.ip_cidr >>= $2::inet)
+              as address_allowed
+       from api_token t
+       join membership m on m.id = t.membership_id
+       join app_user u on u.id = m.user_id
+       join account a on a.id = t.account_id
+      where t.sha256 = $1 and (t.expires_at is null or t.expires_at > now())`,
+    [tokenSha256(token), address],
+  );
+  if (row === undefined) return undefined;
+  return {
+    state: row.state,
+    addressAllowed: row.address_allowed,
+    lastLogin: row.last_login,
+    caller: {
+      accountId: row.account_id,
+      userId: row.user_id,
+      membershipId: row.membership_id,
+      tokenId: row.token_id,
+      email: row.email,
+      isOperator: row.is_operator,
+      groups: new Set(row.groups ?? []),
+      statements: (row.policies ?? []).flatMap(parsedPolicy),
+      features: new Set(row.features),
+      address,
+      requestId,
+    },
+  };
+}
 
 export async function touchLastLogin(system: Queryable, membershipId: number, at: Date): Promise<void> {
   await system.query("update membership set last_login = $2 where id = $1", [membershipId, at]);

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { operation } from "../access/operation.ts";
-import { requireFeature } from "../access/require-feature.ts";
+import { requireFeature } from "../access/caller.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { AccountFields, AccountName, EditOnlyFields } from "./account-fields.ts";

@@ -1,5 +1,4 @@
-import type { Caller } from "../access/caller.ts";
-import { requireFeature } from "../access/require-feature.ts";
+import { requireFeature, type Caller } from "../access/caller.ts";
 import { checkSparkConfig, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { invalid } from "../lib/fault.ts";
 import {

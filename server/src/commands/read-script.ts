@@ -2,7 +2,7 @@ import { getText } from "../engines/object-store/get-text.ts";
 import { ObjectStoreError, transientKinds } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
-import { requireFeature } from "../access/require-feature.ts";
+import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
 import { LONGEST_TEXT_BYTES } from "./submission/body.ts";
 import { tooLong, type TextLimit } from "./submission/text-limits.ts";

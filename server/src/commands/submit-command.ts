@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { operation, type Admitted } from "../access/operation.ts";
-import { requireFeature } from "../access/require-feature.ts";
+import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
 import type { Tx } from "../db/database.ts";

@@ -4,7 +4,7 @@ import { mayGrant } from "../access/grant-rules.ts";
 import { USER_TYPES } from "../access/members/user-entry.ts";
 import { operation } from "../access/operation.ts";
 import { parseReferences, ReferenceList } from "../access/reference.ts";
-import { parsedPolicy } from "../access/role-policy.ts";
+import { parsedPolicy } from "../access/permission.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import { notFound, Fault } from "../lib/fault.ts";

@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.ts";
 import { mayGrant } from "../access/grant-rules.ts";
-import { parsedPolicy } from "../access/role-policy.ts";
+import { parsedPolicy } from "../access/permission.ts";
 
 /**
  * Limits who may disable another user or take over their access, beyond the operation's permission: only operators may

@@ -3,7 +3,7 @@ import { invalid } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayGrant, mayRevoke } from "../grant-rules.ts";
 import { hasActiveAdmin, lockAdmins } from "../members/store.ts";
 import type { Admitted } from "../operation.ts";
-import { parsedPolicy } from "../role-policy.ts";
+import { parsedPolicy } from "../permission.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
 import { checkGroupEdit, type GroupEdit } from "./group-rules.ts";
 import { deleteGroupMembers, deleteGroupRoles, insertGroupMembers, insertGroupRoles, type GroupRow } from "./store.ts";

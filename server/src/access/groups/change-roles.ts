@@ -7,8 +7,7 @@ import { parseReference, PathReference } from "../reference.ts";
 import { findRole, holdRole } from "../roles/store.ts";
 import { applyGroupEdit } from "./apply-edit.ts";
 import { NO_EDIT } from "./group-rules.ts";
-import { DONE, type DoneReply } from "./group.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
+import { DONE, groupNamedInPath, type DoneReply } from "./group.ts";
 import { lockGroup } from "./store.ts";
 
 /** Shared by the operations that assign and unassign a role. */

@@ -5,9 +5,8 @@ import { Id } from "../../http/schema.ts";
 import type { Admitted } from "../operation.ts";
 import { applyGroupEdit } from "./apply-edit.ts";
 import { NO_EDIT } from "./group-rules.ts";
-import { DONE, type DoneReply } from "./group.ts";
+import { DONE, groupNamedInPath, type DoneReply } from "./group.ts";
 import { membersNamedIn } from "./named-in-list.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
 import { lockGroup } from "./store.ts";
 
 /** Shared by the operations that add and remove users. */

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../operation.ts";
-import { ReferenceList } from "../reference.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { ReferenceList, checkUniqueName, UniqueName } from "../reference.ts";
 import { applyGroupEdit } from "./apply-edit.ts";
 import { checkGroupCount, groupNameTaken, NO_EDIT } from "./group-rules.ts";
 import { GroupReply, groupReply } from "./group.ts";

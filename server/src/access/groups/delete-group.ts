@@ -2,11 +2,10 @@ import { Type } from "typebox";
 import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parsedPolicy } from "../role-policy.ts";
+import { parsedPolicy } from "../permission.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
 import { checkGroupDelete } from "./group-rules.ts";
-import { GroupIdParam } from "./group.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
+import { GroupIdParam, groupNamedInPath } from "./group.ts";
 import { deleteGroup as removeGroup, lockGroup } from "./store.ts";
 
 /** Its members stay in the account and lose the permissions of the group's roles. */

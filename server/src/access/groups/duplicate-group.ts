@@ -2,12 +2,11 @@ import { Type } from "typebox";
 import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parsedPolicy } from "../role-policy.ts";
+import { parsedPolicy } from "../permission.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { checkUniqueName, UniqueName } from "../reference.ts";
 import { checkGroupCount, groupNameTaken } from "./group-rules.ts";
-import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
+import { GroupIdParam, GroupReply, groupReply, groupNamedInPath } from "./group.ts";
 import { copyGroup, countGroups, lockGroup } from "./store.ts";
 
 /** Creates a custom group with the same roles and members; for `everyone`, with the current active members. */

@@ -2,13 +2,11 @@ import { Type } from "typebox";
 import type { Tx } from "../../db/database.ts";
 import { notFound } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
-import { ReferenceList } from "../reference.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { ReferenceList, checkUniqueName, UniqueName } from "../reference.ts";
 import { applyGroupEdit } from "./apply-edit.ts";
 import { checkGroupRename, groupNameTaken } from "./group-rules.ts";
-import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
+import { GroupIdParam, GroupReply, groupReply, groupNamedInPath } from "./group.ts";
 import { membersNamedIn, rolesNamedIn, unknownIn } from "./named-in-list.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
 import { lockGroup, renameGroup, type GroupRow } from "./store.ts";
 
 export const editGroup = operation({

@@ -53,7 +53,7 @@ export function checkGroupDelete(group: GroupRow): void {
   if (group.source === "system") throw invalid("group_id", `must not be the built-in group ${group.name}`);
 }
 
-/** Every request loads its caller's groups: see roles/account-limits.ts. */
+/** Every request loads its caller's groups: see roles/role-rules.ts. */
 const MAX_GROUPS = 5000;
 
 export function checkGroupCount(groups: number): void {

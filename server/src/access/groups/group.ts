@@ -1,7 +1,9 @@
 import { Type, type Static } from "typebox";
 import { Id, OneOf, Timestamp } from "../../http/schema.ts";
 import { isoSeconds } from "../../lib/clock.ts";
-import type { GroupRow } from "./store.ts";
+import type { Queryable } from "../../db/database.ts";
+import { notFound } from "../../lib/fault.ts";
+import { findGroup, type GroupRow } from "./store.ts";
 
 /** §2.8: a group in replies. */
 export const Group = Type.Object(
@@ -29,4 +31,17 @@ export function groupOf({ id, name, source, created_at }: GroupRow): Static<type
 
 export function groupReply(row: GroupRow): Static<typeof GroupReply> {
   return { status: "done", group: groupOf(row) };
+}
+
+/** For `find`: the group whose id is in the path. */
+export async function groupNamedInPath({
+  params,
+  reader,
+}: {
+  params: { group_id: number };
+  reader: Queryable;
+}): Promise<GroupRow> {
+  const group = await findGroup(reader, { id: params.group_id, name: null });
+  if (group === undefined) throw notFound();
+  return group;
 }

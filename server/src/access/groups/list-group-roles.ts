@@ -2,8 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../operation.ts";
 import { Role, roleOf } from "../roles/role.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
-import { GroupIdParam } from "./group.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
+import { GroupIdParam, groupNamedInPath } from "./group.ts";
 
 export const listGroupRoles = operation({
   id: "group_role_list",

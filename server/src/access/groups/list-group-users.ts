@@ -2,8 +2,7 @@ import { Type } from "typebox";
 import { listMembersOfGroup } from "../members/store.ts";
 import { UserEntry, userEntry } from "../members/user-entry.ts";
 import { operation } from "../operation.ts";
-import { GroupIdParam } from "./group.ts";
-import { groupNamedInPath } from "./named-in-path.ts";
+import { GroupIdParam, groupNamedInPath } from "./group.ts";
 
 export const listGroupUsers = operation({
   id: "group_user_list",

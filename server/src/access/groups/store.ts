@@ -1,8 +1,7 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import { isUniqueViolation } from "../../db/store-fault.ts";
 import type { Page } from "../../http/paging.ts";
-import { BUILT_IN_ROLES } from "../built-in-roles.ts";
-import { BUILT_IN_GROUPS, type BuiltInGroup } from "../permission.ts";
+import { BUILT_IN_ROLES, BUILT_IN_GROUPS, type BuiltInGroup } from "../permission.ts";
 import type { Reference, References } from "../reference.ts";
 
 export interface GroupRow {

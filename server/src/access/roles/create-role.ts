@@ -1,10 +1,9 @@
 import { Type } from "typebox";
 import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parseRolePolicies } from "../role-policy.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { checkRolesOfAccount } from "./account-limits.ts";
-import { roleNameTaken } from "./role-rules.ts";
+import { parseRolePolicies } from "../permission.ts";
+import { checkUniqueName, UniqueName } from "../reference.ts";
+import { checkRolesOfAccount, roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleReply, roleReply } from "./role.ts";
 import { insertRole } from "./store.ts";
 

@@ -2,10 +2,9 @@ import { Type } from "typebox";
 import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parsedPolicy } from "../role-policy.ts";
-import { roleNamedInPath } from "./named-in-path.ts";
+import { parsedPolicy } from "../permission.ts";
+import { roleNamedInPath, RoleIdParam } from "./role.ts";
 import { checkRoleDelete } from "./role-rules.ts";
-import { RoleIdParam } from "./role.ts";
 import { deleteRole as removeRole, lockRole } from "./store.ts";
 
 /** Groups with the role lose it; this applies to their members' next request. */

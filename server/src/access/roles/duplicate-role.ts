@@ -2,10 +2,9 @@ import { Type } from "typebox";
 import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parsedPolicy } from "../role-policy.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { checkRolesOfAccount } from "./account-limits.ts";
-import { roleNameTaken } from "./role-rules.ts";
+import { parsedPolicy } from "../permission.ts";
+import { checkUniqueName, UniqueName } from "../reference.ts";
+import { checkRolesOfAccount, roleNameTaken } from "./role-rules.ts";
 import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, insertRole } from "./store.ts";
 

@@ -2,12 +2,10 @@ import { Type } from "typebox";
 import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayGrant, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
-import { parsedPolicy, parseRolePolicies } from "../role-policy.ts";
-import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { checkRolesOfAccount } from "./account-limits.ts";
-import { roleNamedInPath } from "./named-in-path.ts";
-import { checkRoleEdit, roleNameTaken } from "./role-rules.ts";
-import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
+import { parsedPolicy, parseRolePolicies } from "../permission.ts";
+import { checkUniqueName, UniqueName } from "../reference.ts";
+import { checkRolesOfAccount, checkRoleEdit, roleNameTaken } from "./role-rules.ts";
+import { roleNamedInPath, Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { lockRole, updateRole } from "./store.ts";
 
 /** Changes apply to the next request of every user whose groups have the role. */

@@ -3,8 +3,7 @@ import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http
 import { Group, groupOf } from "../groups/group.ts";
 import { listGroupsOfRole } from "../groups/store.ts";
 import { operation } from "../operation.ts";
-import { roleNamedInPath } from "./named-in-path.ts";
-import { RoleIdParam } from "./role.ts";
+import { roleNamedInPath, RoleIdParam } from "./role.ts";
 
 export const listRoleGroups = operation({
   id: "role_group_list",

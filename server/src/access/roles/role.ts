@@ -1,6 +1,8 @@
 import { Type, type Static } from "typebox";
 import { Id, OneOf } from "../../http/schema.ts";
-import type { RoleRow } from "./store.ts";
+import type { Queryable } from "../../db/database.ts";
+import { notFound } from "../../lib/fault.ts";
+import { findRole, type RoleRow } from "./store.ts";
 
 /** §2.8: a role in replies. */
 export const Role = Type.Object(
@@ -30,4 +32,17 @@ export function roleOf({ id, name, source, policy, account_id }: RoleRow): Stati
 
 export function roleReply(row: RoleRow): Static<typeof RoleReply> {
   return { status: "success", roles: roleOf(row) };
+}
+
+/** For `find`: the role whose id is in the path. */
+export async function roleNamedInPath({
+  params,
+  reader,
+}: {
+  params: { role_id: number };
+  reader: Queryable;
+}): Promise<RoleRow> {
+  const role = await findRole(reader, { id: params.role_id, name: null });
+  if (role === undefined) throw notFound();
+  return role;
 }

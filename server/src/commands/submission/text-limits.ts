@@ -1,4 +1,4 @@
-import { requireFeature } from "../../access/require-feature.ts";
+import { requireFeature } from "../../access/caller.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { Feature } from "../../lib/features.ts";
 import { LONGEST_TEXT_BYTES } from "./body.ts";
