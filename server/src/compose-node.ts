@@ -5,7 +5,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import type { AccountStorage } from "./accounts/contract.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
-import { NodeWatch } from "./commands/queue/node-watch.ts";
+import { NodeWatch } from "./commands/queue/heartbeats.ts";
 import type { NodeRegistration } from "./commands/store/nodes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { because, NO_ISOLATION } from "./skip-reasons/skip-reasons.ts";
 import type { LiveRun, RunState } from "../src/commands/execution/executor.ts";
-import { accountIdentity } from "../src/commands/execution/attempt-folders.ts";
+import { accountIdentity } from "../src/commands/execution/command-files.ts";
 import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import { journalOf, place, standbyParts, type Step } from "./support/standby-steps.ts";

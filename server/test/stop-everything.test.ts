@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findProcess, type ProcessHandle } from "../src/engines/detached-process/process-handle.ts";
+import { findProcess, type ProcessHandle } from "../src/engines/detached-process/detached-process.ts";
 import { findPython } from "../src/engines/set-up/find-python.ts";
 import { readBootId, startTimeOfChild } from "../src/lib/process-table.ts";
 import { adminCli, urlOf } from "./support/admin-cli.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { SUBMISSION_BODY } from "../src/commands/submit-command.ts";
 import { LONGEST_TEXT_BYTES, SubmissionBody } from "../src/commands/submission/body.ts";
 import { MAX_EXPRESSION_LENGTH, MAX_MACROS } from "../src/commands/submission/macros.ts";
-import { ARGUMENTS_BYTES, INLINE_BYTES, SCRIPT_BYTES } from "../src/commands/submission/text-limits.ts";
+import { ARGUMENTS_BYTES, INLINE_BYTES, SCRIPT_BYTES } from "../src/commands/submission/plan.ts";
 import { defaultLimits } from "../src/engines/macro-sandbox/macro-sandbox.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 

@@ -1,9 +1,8 @@
 import { buffer } from "node:stream/consumers";
-import type { CommandTexts } from "./output/command-text.ts";
+import { type CommandTexts, NO_TEXT, readText, type CommandText } from "./output/command-text.ts";
 import type { OtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
-import { NO_TEXT, readText, type CommandText } from "./output/text-part.ts";
 import { Fault } from "../lib/fault.ts";
 import { sharedSlots } from "../lib/limit-concurrency.ts";
 

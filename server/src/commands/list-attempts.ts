@@ -2,9 +2,8 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
-import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import { listAttempts } from "./store/outcome.ts";
-import { CommandParams } from "./view-command.ts";
 
 const Attempt = Type.Object({
   number: Type.Integer({ description: "Counts from 1" }),

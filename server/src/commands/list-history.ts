@@ -5,9 +5,8 @@ import { Id } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
-import { historyFilter } from "./history-filter.ts";
-import { historyWindow } from "./history-window.ts";
-import { hasCommand, listHistory as selectHistory } from "./store/history.ts";
+import { hasCommand, listHistory as selectHistory, type HistoryFilter } from "./store/history.ts";
+import { COMMAND_STATUSES, type CommandStatus } from "./store/command-row.ts";
 
 const commaList = (description: string) =>
   Type.Optional(
@@ -83,3 +82,100 @@ export const listHistory = operation({
     };
   },
 });
+
+/** The filters of a request. Each is a comma-separated list. */
+interface FilterInput {
+  command_type?: string;
+  status?: string;
+  name?: string;
+  label?: string;
+  cluster_label?: string;
+  tags?: string;
+  user_id?: string;
+  command_id?: string;
+  command_source?: string;
+}
+
+/** The statuses, and the words for them that clients of the original interface use. */
+const STATUS_WORDS: Readonly<Record<string, readonly CommandStatus[] | undefined>> = {
+  ...Object.fromEntries(COMMAND_STATUSES.map((status) => [status, [status]])),
+  success: ["done"],
+  failed: ["error"],
+};
+
+function historyFilter(input: FilterInput): HistoryFilter {
+  if (input.label !== undefined && input.cluster_label !== undefined && input.label !== input.cluster_label) {
+    throw invalid("cluster_label", "must be the same as label when both are given");
+  }
+  return {
+    commandTypes: list(input.command_type),
+    statuses: list(input.status)?.flatMap(statusesOf),
+    names: list(input.name),
+    labels: list(input.label ?? input.cluster_label),
+    tags: list(input.tags),
+    userIds: list(input.user_id)?.map((text) => idOf("user_id", text)),
+    commandIds: list(input.command_id)?.map((text) => idOf("command_id", text)),
+    commandSources: list(input.command_source),
+  };
+}
+
+/** An empty list is no filter. */
+function list(text: string | undefined): string[] | undefined {
+  const parts = (text ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  return parts.length === 0 ? undefined : [...new Set(parts)];
+}
+
+function statusesOf(word: string): readonly CommandStatus[] {
+  const statuses = Object.hasOwn(STATUS_WORDS, word) ? STATUS_WORDS[word] : undefined;
+  if (statuses === undefined) throw invalid("status", `must be one of ${Object.keys(STATUS_WORDS).join(", ")}`);
+  return statuses;
+}
+
+function idOf(field: string, text: string): number {
+  const id = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(id)) throw invalid(field, "must be an id or a comma-separated list of ids");
+  return id;
+}
+
+/** The time a history covers, from `start` to before `end`. */
+interface HistoryWindow {
+  start: Date;
+  end: Date;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const WINDOW_DAYS = 30;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
+interface Moment {
+  from: number;
+  /** A date is a whole day, a timestamp a whole second. */
+  lengthMs: number;
+}
+
+/** §4.6: both ends inclusive; without a start 30 days before the end, without an end today. */
+function historyWindow(startDate: string | undefined, endDate: string | undefined, now: Date): HistoryWindow {
+  const end = endDate === undefined ? today(now) : parseMoment("end_date", endDate);
+  const start = startDate === undefined ? end.from - WINDOW_DAYS * DAY_MS : parseMoment("start_date", startDate).from;
+  const window = { start: new Date(start), end: new Date(end.from + end.lengthMs) };
+  if (start >= window.end.getTime()) throw invalid("start_date", "must not be after end_date");
+  return window;
+}
+
+function parseMoment(field: string, text: string): Moment {
+  const isDate = DATE.test(text);
+  const from = isDate || TIMESTAMP.test(text) ? Date.parse(text) : NaN;
+  // A date that does not exist matches the pattern, too: Date.parse reads February 30 as a day in March.
+  if (Number.isNaN(from) || !new Date(from).toISOString().startsWith(text.slice(0, 10))) {
+    throw invalid(field, "must be a date, YYYY-MM-DD, or a UTC timestamp, YYYY-MM-DDTHH:MM:SSZ");
+  }
+  return { from, lengthMs: isDate ? DAY_MS : 1000 };
+}
+
+function today(now: Date): Moment {
+  return { from: Math.floor(now.getTime() / DAY_MS) * DAY_MS, lengthMs: DAY_MS };
+}

@@ -2,11 +2,10 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
-import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import type { CommandJob, CommandJobs } from "./results/command-jobs.ts";
 import { unreachableNode, type WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
-import { CommandParams } from "./view-command.ts";
 
 const Job = Type.Object({
   job_id: Type.Integer({

@@ -7,7 +7,7 @@ import { findSparkHome } from "../../test/support/connect-server.ts";
 import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { useSpark } from "../../test/support/spark.ts";
 import { findR } from "../engines/spark-home/find-r.ts";
-import { accountIdentity } from "./execution/attempt-folders.ts";
+import { accountIdentity } from "./execution/command-files.ts";
 
 const RUN_MS = 300_000;
 const { kind } = await findTestBubblewrap(accountIdentity(1));

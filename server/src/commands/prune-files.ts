@@ -1,13 +1,17 @@
+import { join } from "node:path";
 import type { Database } from "../db/database.ts";
 import { findResult } from "../engines/arrow-result/spool-result.ts";
 import type { Clock } from "../lib/clock.ts";
 import { removeTree } from "../lib/remove-tree.ts";
 import { treeSize } from "../lib/tree-size.ts";
 import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
-import { localCopies, logNames, RESULT_NAMES } from "./publishing/local-copies.ts";
-import { textSizeFile } from "./results/table-result.ts";
+import { textSizeFile } from "./results/result-source.ts";
 import { statementsFile } from "./sql/statement-jobs.ts";
-import { listEndedBefore, type EndedCommand } from "./store/retention.ts";
+import { listEndedBefore, type EndedCommand } from "./store/outcome.ts";
+import { fileStore } from "../engines/object-store/file/file-store.ts";
+import { pruneFolders } from "../engines/object-store/file/folder.ts";
+import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
+import { type PublishedCommand, RESULT_NAME, logName, publishedPath } from "./output/command-text.ts";
 
 export interface FileRetention {
   readonly resultsDays: number;
@@ -105,4 +109,60 @@ function walk(
       if (ended.length < BATCH) return;
     }
   };
+}
+
+/**
+ * Published results and logs in the local folder of an account without external storage. They are removed together with
+ * the files of their command; nothing is removed from external storage. Programs of the account can change the folder,
+ * so no link in it is followed, and copies that they have changed are ignored.
+ */
+interface LocalCopies {
+  /** Their size in bytes. */
+  size(command: PublishedCommand, names: readonly string[]): Promise<number>;
+  /** Returns the bytes that were removed. */
+  remove(command: PublishedCommand, names: readonly string[]): Promise<number>;
+}
+
+function localCopies(dataDir: string): LocalCopies {
+  const rootOf = ({ accountId }: PublishedCommand): string => join(dataDir, "accounts", String(accountId), "storage");
+  const uriOf = (command: PublishedCommand, name: string): string =>
+    `file://${rootOf(command)}${publishedPath(command, name)}`;
+  const sizeOf = async (command: PublishedCommand, name: string): Promise<number> => {
+    const { size } = await fileStore({ rootDir: rootOf(command) }).stat(uriOf(command, name));
+    return size;
+  };
+  return {
+    async size(command, names) {
+      let all = 0;
+      for (const name of names) all += await unlessChanged(() => sizeOf(command, name));
+      return all;
+    },
+    async remove(command, names) {
+      let taken = 0;
+      for (const name of names) {
+        taken += await unlessChanged(async () => {
+          const size = await sizeOf(command, name);
+          await fileStore({ rootDir: rootOf(command) }).delete(uriOf(command, name));
+          return size;
+        });
+      }
+      await pruneFolders(rootOf(command), publishedPath(command, "").split("/").slice(1, -1));
+      return taken;
+    },
+  };
+}
+
+const RESULT_NAMES: readonly string[] = [RESULT_NAME];
+
+function logNames(lastAttempt: number): string[] {
+  return Array.from({ length: lastAttempt }, (_, index) => logName(index + 1));
+}
+
+async function unlessChanged(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return 0;
+    throw error;
+  }
 }

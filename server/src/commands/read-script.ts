@@ -1,12 +1,11 @@
-import { getText } from "../engines/object-store/get-text.ts";
+import { getText } from "../engines/object-store/object-store.ts";
 import { ObjectStoreError, transientKinds } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
 import { LONGEST_TEXT_BYTES } from "./submission/body.ts";
-import { tooLong, type TextLimit } from "./submission/text-limits.ts";
-import type { Submitter } from "./submission/plan.ts";
+import { tooLong, type TextLimit, type Submitter } from "./submission/plan.ts";
 
 const FIELD = "script_location";
 const READ_LIMIT_MS = 20_000;

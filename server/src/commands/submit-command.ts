@@ -11,8 +11,7 @@ import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { sealSecrets } from "./credential-masking/command-secrets.ts";
 import { maskSubmission } from "./credential-masking/mask-copy.ts";
-import type { CommandKind } from "./kinds/command-kind.ts";
-import type { WithCommandKinds } from "./kinds/command-kinds.ts";
+import type { CommandKind, WithCommandKinds } from "./kinds/command-kinds.ts";
 import {
   fillMacros,
   givenMacrosJson,
@@ -23,15 +22,21 @@ import {
   parseMacros,
 } from "./submission/macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/program-isolation.ts";
-import { laneOf } from "./queue/lane.ts";
-import type { WithMemoryNeed } from "./queue/memory-need.ts";
+import { laneOf } from "./queue/claim-plan.ts";
+import type { WithMemoryNeed } from "./queue/memory-rules.ts";
 import { readScript } from "./read-script.ts";
 import { hasLabel, insertCommand, type InsertedCommand, type NewCommand } from "./store/submission.ts";
-import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
-import { checkEngine, type Source, type Submitter } from "./submission/plan.ts";
-import { checkName, checkTags } from "./submission/names.ts";
+import { SubmissionBody, type SubmissionInput, checkName, checkTags } from "./submission/body.ts";
+import {
+  checkEngine,
+  type Source,
+  type Submitter,
+  ARGUMENTS_BYTES,
+  checkLength,
+  inlineLimit,
+  scriptLimit,
+} from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
-import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 import type { RunnableCommand } from "./store/command-row.ts";
 
 /** JSON escapes can make a text six times larger; the text itself has its own limits. */

@@ -5,6 +5,8 @@ import { Id } from "../http/schema.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findViewedCommand, hasEnded } from "./store/command-row.ts";
+import type { Queryable } from "../db/database.ts";
+import { findOutcome, type CommandOutcome } from "./store/outcome.ts";
 
 export const CommandParams = Type.Object({ command_id: Id });
 
@@ -52,3 +54,18 @@ export const viewCommand = operation({
     };
   },
 });
+
+/** A user who may read the history may read the logs and results of every command of the account. */
+export const READ_COMMANDS = { groups: ["system-user", "system-admin"], role: "command:read" } as const;
+
+export async function findCommandOutcome({
+  params,
+  reader,
+}: {
+  params: { command_id: number };
+  reader: Queryable;
+}): Promise<CommandOutcome> {
+  const outcome = await findOutcome(reader, params.command_id);
+  if (outcome === undefined) throw notFound();
+  return outcome;
+}

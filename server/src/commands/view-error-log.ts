@@ -1,11 +1,9 @@
 import { buffer } from "node:stream/consumers";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import type { WithCommandTexts } from "./output/command-text.ts";
-import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { type WithCommandTexts, readText, type CommandText } from "./output/command-text.ts";
+import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
-import { readText, type CommandText } from "./output/text-part.ts";
-import { CommandParams } from "./view-command.ts";
 
 /** The end of the log has the reason for a failure; `logs` returns the whole log. */
 const TAIL_BYTES = 1024 * 1024;

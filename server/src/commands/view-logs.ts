@@ -2,15 +2,13 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
-import type { WithCommandTexts } from "./output/command-text.ts";
+import { type WithCommandTexts, NO_TEXT, readText } from "./output/command-text.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
-import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import { followLog, type FollowerSlots } from "./follow-log.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
-import { NO_TEXT, readText } from "./output/text-part.ts";
-import { CommandParams } from "./view-command.ts";
 
 const Offset = (text: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to skip` }));

@@ -2,12 +2,11 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
-import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
 import type { LocateResult } from "./publishing/locate-result.ts";
 import { RESULT_FORMATS, type WithResults } from "./results/command-result.ts";
 import type { CommandStatus } from "./store/command-row.ts";
-import { CommandParams } from "./view-command.ts";
 
 const Results = Type.Object({
   inline: Type.Boolean({ description: "Whether the results are in this reply: those under 20 MB are" }),

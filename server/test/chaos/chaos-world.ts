@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { accountIdentity } from "../../src/commands/execution/attempt-folders.ts";
+import { accountIdentity } from "../../src/commands/execution/command-files.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
 import { newKey, writeKeys } from "../../src/lib/key-ring.ts";

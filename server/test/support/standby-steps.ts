@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { pino } from "pino";
-import { commandFiles } from "../../src/commands/execution/command-files.ts";
-import { accountIdentity } from "../../src/commands/execution/attempt-folders.ts";
+import { commandFiles, accountIdentity } from "../../src/commands/execution/command-files.ts";
 import type { Executor, CommandRun } from "../../src/commands/execution/executor.ts";
 import { programExecutor } from "../../src/commands/programs/program-executor.ts";
 import { StandbyDrivers } from "../../src/commands/programs/standby-drivers.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ProgramDriver } from "../../src/commands/programs/program-driver.ts";
-import { heapOf, statedHeap } from "../../src/commands/programs/spark-program.ts";
+import { heapOf, statedHeap } from "../../src/commands/programs/spark-driver.ts";
 
 /**
  * Replaces Spark's driver by a real process in the real sandbox under the real runner, which runs the command's text as

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { noJobs } from "../../src/commands/results/command-jobs.ts";
-import type { CommandKind } from "../../src/commands/kinds/command-kind.ts";
-import type { LiveRun, CommandRun } from "../../src/commands/execution/executor.ts";
-import { SUCCEEDED } from "../../src/commands/execution/run-outcome.ts";
+import type { CommandKind } from "../../src/commands/kinds/command-kinds.ts";
+import { type LiveRun, type CommandRun, SUCCEEDED } from "../../src/commands/execution/executor.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";
 import { EMPTY_PLAN } from "../../src/commands/submission/plan.ts";
 

@@ -9,7 +9,7 @@ import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { sizeText } from "../../lib/size-text.ts";
-import type { AccountToMeasure } from "./measure-account.ts";
+import type { AccountToMeasure } from "./account-disk-worker.ts";
 
 export interface AccountDiskOptions {
   readonly dataDir: string;

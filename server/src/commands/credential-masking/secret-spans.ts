@@ -1,9 +1,12 @@
 import { originsOf, readWords, type Origin, type Word } from "../../lib/shell-words.ts";
 import { Fault } from "../../lib/fault.ts";
 import { copyOptionFields } from "../submission/body.ts";
-import { addressSpans } from "./address-spans.ts";
-import { isSecretName } from "./secret-name.ts";
-import { mergedSpans, type Span } from "./span.ts";
+
+/** A part of a text: the position of its first character, and the position after its last. */
+export interface Span {
+  start: number;
+  end: number;
+}
 
 /**
  * Finds the credentials in a copy's arguments after macros are filled in. The arguments may be quoted as a whole
@@ -37,7 +40,6 @@ const DEEPEST = 8;
 const DASHES = String.raw`[-\u2010-\u2015\u2212]`;
 const OPTION = new RegExp(`^${DASHES}{1,2}[A-Za-z]`);
 const NAME = new RegExp(`^(${DASHES}*)([A-Za-z0-9_][A-Za-z0-9_.-]*)(\\s*[=:])?`);
-const PLAIN_OPTIONS = new Set(Object.keys(copyOptionFields).filter((name) => !isSecretName(name)));
 
 /** `words`: the words of `text`. The spans are positions in `text`. */
 function scan(text: string, words: readonly Word[], first: Next, depth: number): Scanned {
@@ -119,4 +121,99 @@ function sourceOf({ text, start, end }: Word, origins: readonly Origin[], span: 
   if (span.end === text.length && before !== undefined && before.quote === undefined) return { start: before.end, end };
   if (first === undefined || last === undefined || first.quote !== last.quote) return { start, end };
   return { start: first.start, end: last.end };
+}
+
+/**
+ * Decides by its name whether an option or property holds a credential: `encryptionKey`, `fs.s3a.secret.key`,
+ * `fs.s3n.awsAccessKeyId`, `fs.azure.account.key.<account>`, `X-Amz-Signature`. A name that is wrongly taken for a
+ * secret only means an unnecessary mask.
+ */
+const ANYWHERE = /secret|passw|passphrase|pwd|token|credential|signature|(?:access|account|api|encryption|private)key/;
+const AT_THE_END = /key(?:id)?$/;
+/** Shared access signatures of Azure. */
+const AS_A_PART = /(?:^|[._-])(?:sas|sig)(?:[._-]|$)/;
+/** Classes and files that provide credentials: `fs.s3a.aws.credentials.provider`. */
+const PROVIDER = /provider(?:path)?$/;
+
+function isSecretName(name: string): boolean {
+  const lower = name.toLowerCase();
+  const joined = /[._-]/.test(lower) ? lower.replaceAll(/[._-]/g, "") : lower;
+  if (PROVIDER.test(joined)) return false;
+  return ANYWHERE.test(joined) || AT_THE_END.test(joined) || AS_A_PART.test(lower);
+}
+
+const PLAIN_OPTIONS = new Set(Object.keys(copyOptionFields).filter((name) => !isSecretName(name)));
+
+interface Address {
+  scheme: string;
+  /** The text after the `://`. */
+  rest: string;
+  start: number;
+}
+
+/**
+ * Finds credentials in the addresses of a text: `key:secret` before an `@`, and signatures in a query (`?sig=…`).
+ *
+ * In a well-formed address a `/` ends the host, but secrets often contain a `/` that is not escaped. Everything up to
+ * the last `@` before the next address therefore counts as credentials. The price is that an `@` in a path masks the
+ * bucket as well.
+ */
+function addressSpans(text: string): Span[] {
+  if (!text.includes("://")) return [];
+  return addressesOf(text).flatMap(({ scheme, rest, start }) =>
+    [...userInfo(scheme, rest), ...queryValues(rest)].map((span) => ({
+      start: start + span.start,
+      end: start + span.end,
+    })),
+  );
+}
+
+/** No scheme is longer. */
+const SCHEME_LENGTH = 32;
+
+/**
+ * A password may have a `://` of its own: a scheme after a colon may belong to the address before it. `jdbc:mysql://…`
+ * looks alike, so it is read both ways: as a part of that address, and as an address.
+ */
+function addressesOf(text: string): Address[] {
+  const starts = [...text.matchAll(/:\/\//g)].map(({ index }, at) => {
+    const before = text.slice(Math.max(0, index - SCHEME_LENGTH), index);
+    const [scheme = ""] = /[a-z][a-z0-9+.-]*$/i.exec(before) ?? [];
+    const isNested = at > 0 && /[:@%/]$/.test(before.slice(0, before.length - scheme.length));
+    return { scheme, start: index + "://".length, isNested };
+  });
+  let nextStart: number | undefined;
+  let nextOuter: number | undefined;
+  return starts.toReversed().map(({ scheme, start, isNested }) => {
+    const rest = text.slice(start, isNested ? nextStart : nextOuter);
+    nextStart = start;
+    if (!isNested) nextOuter = start;
+    return { scheme, start, rest };
+  });
+}
+
+/** A colon may also precede a port, except in addresses of S3: buckets have no port. */
+function userInfo(scheme: string, rest: string): Span[] {
+  const first = /^[^/?#]*/.exec(rest)?.[0] ?? "";
+  const colon = first.search(/:|%3a/i);
+  const end = Math.max(rest.lastIndexOf("@"), first.toLowerCase().lastIndexOf("%40"));
+  const isPort = /^[^:]*:\d*$/.test(first) && !/s3[an]?$/i.test(scheme);
+  return colon === -1 || end < colon || isPort ? [] : [{ start: 0, end }];
+}
+
+function queryValues(rest: string): Span[] {
+  return [...rest.matchAll(/[?&;]([\w.-]+)=([^&;\s]+)/g)]
+    .filter(([, name = ""]) => isSecretName(name))
+    .map(({ index, 0: { length }, 2: value = "" }) => ({ start: index + length - value.length, end: index + length }));
+}
+
+/** Sorts the spans and merges those that overlap. */
+function mergedSpans(spans: readonly Span[]): Span[] {
+  const merged: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = merged.at(-1);
+    if (last !== undefined && span.start < last.end) last.end = Math.max(last.end, span.end);
+    else merged.push({ ...span });
+  }
+  return merged;
 }

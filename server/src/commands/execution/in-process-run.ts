@@ -1,8 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { longTimeout } from "../../lib/long-timeout.ts";
-import type { LiveRun, CommandRun, RunOutcome, RunState } from "./executor.ts";
+import {
+  type LiveRun,
+  type CommandRun,
+  type RunOutcome,
+  type RunState,
+  CANCELLED,
+  timedOut,
+  timeoutCheckAt,
+  explainFailure,
+} from "./executor.ts";
 import { LineLog } from "./run-log.ts";
-import { CANCELLED, timedOut, timeoutCheckAt, explainFailure } from "./run-outcome.ts";
 
 export interface InProcessLimits {
   /** Timeouts are checked at multiples of this time. */

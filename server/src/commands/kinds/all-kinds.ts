@@ -1,4 +1,4 @@
-import type { CommandKind } from "./command-kind.ts";
+import type { CommandKind } from "./command-kinds.ts";
 import { programKind, type ProgramParts } from "./program.ts";
 import { refreshKind, type RefreshParts } from "./refresh.ts";
 import { s3distcpKind } from "./s3distcp.ts";

@@ -1,11 +1,21 @@
+import { type JobSource, noJobs } from "../results/command-jobs.ts";
+import type { RunnableKind, Executor } from "../execution/executor.ts";
+import { type ResultSource, printedResults } from "../results/result-source.ts";
+import type { SubmittableKind, SubmissionPlan } from "../submission/plan.ts";
 import type { RefreshEngine } from "../../accounts/contract.ts";
-import { invalid } from "../../lib/fault.ts";
+import { invalid, Fault } from "../../lib/fault.ts";
 import { type StoredCommand, type SubmittedCommand, COMMAND_TYPES, type CommandType } from "../store/command-row.ts";
 import type { SubmissionInput } from "../submission/body.ts";
-import type { SubmissionPlan } from "../submission/plan.ts";
-import type { CommandKind } from "./command-kind.ts";
-import { unknownKind } from "./unknown.ts";
 import { isRefresh, REFRESH_TEMPLATE } from "../submission/hive.ts";
+
+/**
+ * Everything that differs between kinds of commands. A kind is one file in this folder and one line in `all-kinds.ts`.
+ * Its name is stored with each command, so a released name never changes.
+ */
+export interface CommandKind extends SubmittableKind, RunnableKind {
+  readonly results: ResultSource;
+  readonly jobs: JobSource;
+}
 
 /** The kinds of commands of this node. */
 export interface CommandKinds {
@@ -17,7 +27,7 @@ export interface CommandKinds {
   decide(command: SubmittedCommand): CommandKind;
 }
 
-export interface PlannedCommand {
+interface PlannedCommand {
   readonly kind: CommandKind;
   readonly plan: SubmissionPlan;
 }
@@ -62,3 +72,32 @@ function commandTypeOf(body: SubmissionInput): CommandType {
   }
   return type;
 }
+
+/** A kind that only newer versions know: its commands wait for a node that runs one. */
+function unknownKind(name: string): CommandKind {
+  return {
+    name,
+    plan: () => undefined,
+    matches: () => false,
+    runsUsersCode: true,
+    needsCluster: true,
+    runsOnConnect: false,
+    memory: { reservedMiB: () => 0 },
+    executor: {
+      ...unsupportedExecutor,
+      unready: () =>
+        `it waits for a node with a newer version of Headgate: this version cannot run commands of kind ${name}`,
+    },
+    results: printedResults,
+    jobs: noJobs,
+  };
+}
+
+/** Runs kinds of commands that are accepted but not implemented: each command ends as `error` with that in its log. */
+export const unsupportedExecutor: Executor = {
+  unready: () => null,
+  needsNoDisk: true,
+  prepare: () => Promise.reject(new Fault("invalid", "not supported by this version")),
+  tidy: () => Promise.resolve(),
+  adopt: () => Promise.reject(new Fault("invalid", "not supported by this version")),
+};

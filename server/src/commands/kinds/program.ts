@@ -3,7 +3,7 @@ import { programExecutor, type ProgramExecutorOptions } from "../programs/progra
 import { printedResults } from "../results/result-source.ts";
 import { languageOf } from "../submission/language.ts";
 import { isSparkSql, planSpark, checkSparkWords, commandLineField } from "../submission/spark.ts";
-import type { CommandKind } from "./command-kind.ts";
+import type { CommandKind } from "./command-kinds.ts";
 
 export interface ProgramParts extends ProgramExecutorOptions {
   readonly eventLogs: EventLogs;

@@ -4,7 +4,7 @@ import { refreshExecutor } from "../refresh/refresh-executor.ts";
 import type { RefreshServices } from "../refresh/refresh-run.ts";
 import { tableResults } from "../results/result-source.ts";
 import { isNativeRefresh, isRefresh, planRefresh } from "../submission/hive.ts";
-import type { CommandKind } from "./command-kind.ts";
+import type { CommandKind } from "./command-kinds.ts";
 
 export interface RefreshParts extends RefreshServices {
   readonly renderer: ResultRenderer;

@@ -1,8 +1,7 @@
 import { noJobs } from "../results/command-jobs.ts";
-import { unsupportedExecutor } from "./unknown.ts";
+import { unsupportedExecutor, type CommandKind } from "./command-kinds.ts";
 import { printedResults } from "../results/result-source.ts";
 import { planHadoop } from "../submission/hadoop.ts";
-import type { CommandKind } from "./command-kind.ts";
 
 /** S3DistCp copies. They are accepted, and end as `error` until there is an executor for them. */
 export const s3distcpKind: CommandKind = {

@@ -1,7 +1,7 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import type { CommandJob } from "../results/command-jobs.ts";
 import { tableResults } from "../results/result-source.ts";
-import type { SqlService } from "../sql/open-sql.ts";
+import type { SqlService } from "../sql/sql-executor.ts";
 import { readStatementJobs, type StatementJob } from "../sql/statement-jobs.ts";
 import type { SubmittedCommand } from "../store/command-row.ts";
 import { isNativeRefresh, isRefresh, planHive, planRefresh } from "../submission/hive.ts";
@@ -9,7 +9,7 @@ import { languageOf } from "../submission/language.ts";
 import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
 import { isSparkSql, planSpark, checkSparkWords } from "../submission/spark.ts";
 import { placeKey } from "../execution/spark-place.ts";
-import type { CommandKind } from "./command-kind.ts";
+import type { CommandKind } from "./command-kinds.ts";
 
 export interface SqlParts {
   readonly sql: Pick<SqlService, "servers" | "executor">;

@@ -1,11 +1,15 @@
+import { LRUCache } from "lru-cache";
 import { invalid } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { missingCause } from "../execution/run-log.ts";
 import { unreachableNode, type OtherNodes } from "./other-nodes.ts";
-import { type PublishedText, RESULT_NAME, logName } from "./published-text.ts";
 import { hasEnded } from "../store/command-row.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
-import { filePart, joined, NO_PART, textPart, type CommandText, type TextPart } from "./text-part.ts";
+import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
 
 /** Returns the paths of a command's files on this node. */
 export type CommandFilesOf = (accountId: number, commandId: number) => CommandFiles;
@@ -29,7 +33,7 @@ export interface WithCommandTexts {
   commandTexts: CommandTexts;
 }
 
-export interface CommandTextOptions {
+interface CommandTextOptions {
   readonly commandFilesOf: CommandFilesOf;
   readonly nodes: Pick<OtherNodes, "isHere">;
   readonly published: PublishedText;
@@ -87,4 +91,149 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
 
 function attemptsOf({ attempt }: CommandOutcome): number[] {
   return Array.from({ length: attempt }, (_, index) => index + 1);
+}
+
+/** Text of a known size that can be read, from a file or from the account's storage. */
+export interface TextPart {
+  readonly size: number;
+  /** `start` and `end` are within `size`. */
+  read(start: number, end: number): AsyncIterable<Buffer>;
+  /** The file of this node that has exactly this text; absent: there is none. */
+  readonly path?: string;
+}
+
+/**
+ * The log, or the output, of all attempts in their order. The files only grow, so an offset that a client has stays valid
+ * when another attempt follows.
+ */
+export interface CommandText {
+  readonly parts: readonly TextPart[];
+  readonly size: number;
+}
+
+export const NO_TEXT: CommandText = { parts: [], size: 0 };
+const NO_PART: TextPart = { size: 0, read: () => readText(NO_TEXT) };
+
+/** Reads from an offset on, up to the measured size. */
+export async function* readText({ parts }: CommandText, offset = 0, limit = Infinity): AsyncGenerator<Buffer> {
+  let [skip, left] = [offset, limit];
+  for (const part of parts) {
+    const start = Math.min(skip, part.size);
+    const end = Math.min(part.size, start + left);
+    skip -= start;
+    left -= end - start;
+    if (end > start) yield* part.read(start, end);
+  }
+}
+
+/** Undefined: there is no such file. The file is opened only when it is read, so an unread part holds none open. */
+export async function filePart(path: string): Promise<TextPart | undefined> {
+  const file = await openPlainFile(path);
+  await file?.handle.close();
+  return file === undefined ? undefined : { size: file.size, path, read: (start, end) => readFile(path, start, end) };
+}
+
+function textPart(text: string): TextPart {
+  const bytes = Buffer.from(text);
+  return {
+    size: bytes.length,
+    async *read(start, end) {
+      yield bytes.subarray(start, end);
+    },
+  };
+}
+
+async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {
+  const file = await openPlainFile(path);
+  if (file === undefined) throw new Error("a file of a command was removed while it was read");
+  try {
+    yield* readChunks(file, start, end);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** The parts that exist, in their order. */
+function joined(found: readonly (TextPart | undefined)[]): CommandText {
+  const parts = found.filter((part) => part !== undefined);
+  return { parts, size: parts.reduce((sum, { size }) => sum + size, 0) };
+}
+
+/** The command, whose account and date decide the path in the storage. */
+export interface PublishedCommand {
+  readonly id: number;
+  readonly accountId: number;
+  readonly createdAt: Date;
+}
+
+export const RESULT_NAME = "results";
+
+/** Each attempt has its own object, because several nodes may have run them. */
+export function logName(attempt: number): string {
+  return attempt === 1 ? "logs" : `logs.${attempt}`;
+}
+
+/** The path below the storage location; it begins with the command's `path`. */
+export function publishedPath({ id, accountId, createdAt }: PublishedCommand, name: string): string {
+  return `/tmp/${createdAt.toISOString().slice(0, 10)}/${accountId}/${id}/${name}`;
+}
+
+/** Finds a text that another node has published to the account's storage. */
+type PublishedText = (command: PublishedCommand, name: string) => Promise<TextPart | "missing" | "unreachable">;
+
+/** A followed log is read every second, and published objects do not change. */
+const REMEMBERED = { max: 200, ttl: 60_000 };
+
+export function publishedText(storage: AccountStorage): PublishedText {
+  const known = new LRUCache<string, TextPart>(REMEMBERED);
+  return async (command, name) => {
+    const path = publishedPath(command, name);
+    const there = known.get(path) ?? (await find(storage, command.accountId, path));
+    if (typeof there === "object") known.set(path, there);
+    return there;
+  };
+}
+
+async function find(
+  storage: AccountStorage,
+  accountId: number,
+  path: string,
+): Promise<TextPart | "missing" | "unreachable"> {
+  const { store, uri } = await openAt(storage, accountId, path);
+  try {
+    // A local folder is on this node, so it cannot have objects of another.
+    if (parseObjectUri(uri).scheme === "file") return "unreachable";
+    const { size } = await store.stat(uri);
+    return { size, read: (start, end) => readObject(storage, accountId, path, start, end) };
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    return error.kind === "missing" ? "missing" : "unreachable";
+  } finally {
+    await store.close();
+  }
+}
+
+async function* readObject(
+  storage: AccountStorage,
+  accountId: number,
+  path: string,
+  offset: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  const { store, uri } = await openAt(storage, accountId, path);
+  try {
+    const { body } = await store.get(uri, { range: { offset, length: end - offset } });
+    for await (const piece of body as AsyncIterable<Buffer>) yield piece; // no encoding is set
+  } finally {
+    await store.close();
+  }
+}
+
+async function openAt(
+  storage: AccountStorage,
+  accountId: number,
+  path: string,
+): Promise<{ store: ObjectStore; uri: string }> {
+  const { store, location } = await storage.open(accountId);
+  return { store, uri: `${location.replace(/\/+$/, "")}${path}` };
 }

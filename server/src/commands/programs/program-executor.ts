@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { findProcess, type ProcessHandle } from "../../engines/detached-process/process-handle.ts";
+import { findProcess, type ProcessHandle } from "../../engines/detached-process/detached-process.ts";
 import { limitsWithin, type Allowance } from "../../engines/runner/allowance.ts";
 import { isFilesystemFull } from "../../engines/runner/disk-full.ts";
 import type { Order, ResourceLimits, RunStatus } from "../../engines/runner/protocol.ts";
@@ -14,20 +14,26 @@ import {
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import type { AttemptFiles } from "../execution/command-files.ts";
 import {
+  type AttemptFiles,
   accountIdentity,
   accountRoster,
   makeAttempt,
   programFolders,
   tidyAttempt,
-} from "../execution/attempt-folders.ts";
-import { confineProgram, foldersInside } from "./confine-program.ts";
-import type { Executor, LiveRun, PreparedRun, CommandRun, RunOutcome, RunState } from "../execution/executor.ts";
-import type { ProgramDriver } from "./program-driver.ts";
+} from "../execution/command-files.ts";
+import { confineProgram, foldersInside, type ProgramDriver } from "./program-driver.ts";
+import {
+  type Executor,
+  type LiveRun,
+  type PreparedRun,
+  type CommandRun,
+  type RunOutcome,
+  type RunState,
+  notStartedForDisk,
+} from "../execution/executor.ts";
 import { sizeOf, writeNotes } from "../execution/run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
-import { notStartedForDisk } from "../execution/run-outcome.ts";
 
 export interface ProgramExecutorOptions {
   readonly dataDir: string;

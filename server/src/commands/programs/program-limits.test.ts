@@ -5,7 +5,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { isGroupedBySession } from "../../engines/detached-process/session-nice.ts";
-import { accountIdentity } from "../execution/attempt-folders.ts";
+import { accountIdentity } from "../execution/command-files.ts";
 
 const bubblewrap = await findTestBubblewrap(accountIdentity(1));
 const isIsolated = bubblewrap.kind === "usable";

@@ -10,9 +10,8 @@ import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import { accountIdentity, accountRoster, makeStandby } from "../execution/attempt-folders.ts";
-import { confineProgram, foldersInside } from "./confine-program.ts";
-import type { StandbyLaunch } from "./program-driver.ts";
+import { accountIdentity, accountRoster, makeStandby } from "../execution/command-files.ts";
+import { confineProgram, foldersInside, type StandbyLaunch } from "./program-driver.ts";
 
 export interface StandbyDriverOptions {
   readonly dataDir: string;

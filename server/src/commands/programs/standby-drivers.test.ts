@@ -6,8 +6,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
-import { accountIdentity } from "../execution/attempt-folders.ts";
-import { commandFiles } from "../execution/command-files.ts";
+import { accountIdentity, commandFiles } from "../execution/command-files.ts";
 
 let digest = "same";
 const given = useServer({

@@ -14,9 +14,8 @@ import { randomBytes } from "node:crypto";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
-import { moveStandby } from "../execution/attempt-folders.ts";
-import { foldersInside } from "./confine-program.ts";
-import type { ProgramDriver } from "./program-driver.ts";
+import { moveStandby } from "../execution/command-files.ts";
+import { foldersInside, type ProgramDriver } from "./program-driver.ts";
 import { endStandby, StandbyDriver, standbyFolders, type StandbyDriverOptions } from "./standby-driver.ts";
 
 export interface StandbyOptions extends StandbyDriverOptions {

@@ -1,9 +1,8 @@
 import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Content } from "../results/command-result.ts";
-import { openPublishTarget, type PublishTargetOptions } from "./publish-target.ts";
-import type { Uploads } from "./uploads.ts";
-import { type PublishedCommand, RESULT_NAME } from "../output/published-text.ts";
+import { openPublishTarget, type PublishTargetOptions, type Uploads } from "./uploads.ts";
+import { type PublishedCommand, RESULT_NAME } from "../output/command-text.ts";
 
 /** The URI of a result that is too large for a reply, once all of it is uploaded. Throws a 503 until then. */
 export type LocateResult = (command: PublishedCommand, result: Content) => Promise<string>;

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CommandFilesOf } from "../output/command-text.ts";
+import { type CommandFilesOf, filePart, logName, RESULT_NAME } from "../output/command-text.ts";
 import { type LocalResults, textContent, type Content } from "../results/command-result.ts";
 import {
   listUnpublished,
@@ -10,11 +10,14 @@ import {
   noteUnpublishable,
   type UnpublishedAttempt,
 } from "../store/publishing.ts";
-import { openPublishTarget, type PublishTarget, type PublishTargetOptions } from "./publish-target.ts";
-import { UPLOADS_OF_ACCOUNT, type Uploads } from "./uploads.ts";
+import {
+  openPublishTarget,
+  type PublishTarget,
+  type PublishTargetOptions,
+  UPLOADS_OF_ACCOUNT,
+  type Uploads,
+} from "./uploads.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
-import { filePart } from "../output/text-part.ts";
-import { logName, RESULT_NAME } from "../output/published-text.ts";
 
 export interface PublisherOptions {
   readonly db: Queryable;

@@ -4,6 +4,12 @@ import { ObjectStoreError } from "../../engines/object-store/object-store-error.
 import { limitConcurrency, limitConcurrencyPerKey } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "../results/command-result.ts";
+import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
+import type { DiskGuard } from "../../lib/disk-guard.ts";
+import { accountIdentity } from "../execution/command-files.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
+import { type PublishedCommand, publishedPath } from "../output/command-text.ts";
 
 /**
  * Uploads objects to accounts' storage: a few at a time for each account, so that a slow storage does not block others, and
@@ -73,4 +79,42 @@ async function sizeThere(store: ObjectStore, uri: string, signal: AbortSignal): 
     if (error instanceof ObjectStoreError && error.kind === "missing") return undefined;
     throw error;
   }
+}
+
+/** The storage location of an account, open for its results and logs. The caller of `openPublishTarget` closes it. */
+export interface PublishTarget {
+  readonly store: ObjectStore;
+  uriOf(command: PublishedCommand, name: string): string;
+}
+
+export interface PublishTargetOptions {
+  readonly storage: AccountStorage;
+  readonly diskGuard: Pick<DiskGuard, "refusal">;
+}
+
+export async function openPublishTarget(
+  { storage, diskGuard }: PublishTargetOptions,
+  accountId: number,
+): Promise<PublishTarget> {
+  const { store, location, hasKeys, hdfsHttpAddress } = await storage.open(accountId);
+  try {
+    const { scheme, key: path } = parseObjectUri(location);
+    switch (scheme) {
+      case "s3":
+        if (!hasKeys) throw new ObjectStoreError("denied", "the account has no storage keys");
+        break;
+      case "hdfs":
+        if (hdfsHttpAddress === null) throw new ObjectStoreError("denied", "the account has no hdfs_http_address");
+        break;
+      case "file":
+        if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
+        // The folder may not exist before the first program of the account. As root, new files get the owner of the folder.
+        await makeOwnedFolder(path, accountIdentity(accountId));
+    }
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const root = location.replace(/\/+$/, "");
+  return { store, uriOf: (command, name) => `${root}${publishedPath(command, name)}` };
 }

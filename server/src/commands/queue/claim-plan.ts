@@ -1,5 +1,7 @@
 import type { Candidate, Caps } from "../store/claims.ts";
 import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
+import type { RunnableKind } from "../execution/executor.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /** The commands that a node can claim now, in the order in which it should try. */
 export interface ClaimPlan {
@@ -80,6 +82,18 @@ export function planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs 
   const alone = rules.firstIfIdle();
   if (alone !== undefined) take(alone, needOf(alone));
   return { claims, shortages: rules.shortages, missingMiB: rules.missingMiB };
+}
+
+/**
+ * The lane in which a command waits on its cluster. A reason that keeps the first command of a lane waiting, such as an
+ * engine that is not ready, applies to the whole lane and to no other. Commands of an app that share a process have a lane
+ * of their own.
+ */
+export function laneOf(
+  { name, memory }: Pick<RunnableKind, "name" | "memory">,
+  { appId }: Pick<RunnableCommand, "appId">,
+): string {
+  return memory.sharedBy === undefined || appId === null ? name : `${name} of app ${appId}`;
 }
 
 interface Need {

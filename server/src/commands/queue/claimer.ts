@@ -4,15 +4,13 @@ import type { CommandFiles } from "../execution/command-files.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
 import { endUnclaimed } from "../store/queue.ts";
-import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
+import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed, laneOf } from "./claim-plan.ts";
 import type { RunnableKind, RunnableKindOf, CommandCluster } from "../execution/executor.ts";
-import { laneOf } from "./lane.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
-import type { NodeRoom } from "./memory-rules.ts";
-import { largestBudgetMiB, tooLargeCause } from "./memory-need.ts";
+import { type NodeRoom, largestBudgetMiB, tooLargeCause } from "./memory-rules.ts";
 import { writeToLog } from "../execution/run-log.ts";
-import type { WatchedNode } from "./node-watch.ts";
+import type { WatchedNode } from "./heartbeats.ts";
 import type { StandbyDrivers, StandbyRoom } from "../programs/standby-drivers.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 

@@ -4,7 +4,7 @@ import { queuedCommands } from "../../../test/support/queued-commands.ts";
 import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { noNodeReason } from "./waiting-reason.ts";
-import { groupNodes, type WatchedNode } from "./node-watch.ts";
+import { groupNodes, type WatchedNode } from "./heartbeats.ts";
 
 /** A short lease, so that the node reads the states of the nodes four times a second. */
 const silence = silenceClock();

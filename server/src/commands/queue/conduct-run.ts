@@ -6,16 +6,18 @@ import type { CommandFiles } from "../execution/command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../execution/program-isolation.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import { markSpawned, noteProgress, release, settle, type Claim, type SettledCommand } from "../store/queue.ts";
-import type {
-  LiveRun,
-  PreparedRun,
-  CommandRun,
-  RunnableKind,
-  RunnableKindOf,
-  RunOutcome,
+import {
+  type LiveRun,
+  type PreparedRun,
+  type CommandRun,
+  type RunnableKind,
+  type RunnableKindOf,
+  type RunOutcome,
+  timedOut,
+  timeoutCheckAt,
+  explainFailure,
 } from "../execution/executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
-import { timedOut, timeoutCheckAt, explainFailure } from "../execution/run-outcome.ts";
 import { logEnd, logStart } from "./command-log-lines.ts";
 import { writeToLog } from "../execution/run-log.ts";
 import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./settlement.ts";

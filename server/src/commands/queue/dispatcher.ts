@@ -2,9 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { listHeld, listHeldStates, type ClaimedCommand } from "../store/claims.ts";
 import { Claimer, type ClaimerOptions, type QueueSituation } from "./claimer.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
-import { Heartbeat, type HeartbeatOptions } from "./heartbeat.ts";
+import { Heartbeat, type HeartbeatOptions, type NodeWatch } from "./heartbeats.ts";
 import { LostRuns } from "./lost-runs.ts";
-import type { NodeWatch } from "./node-watch.ts";
 import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
 import type { Log } from "../../lib/log.ts";
 

@@ -3,7 +3,7 @@ import type { Log } from "../../lib/log.ts";
 import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
 import { release, settle, type SettledCommand } from "../store/queue.ts";
 import type { RunnableKindOf } from "../execution/executor.ts";
-import type { NodeWatch } from "./node-watch.ts";
+import type { NodeWatch } from "./heartbeats.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd } from "./command-log-lines.ts";
 import { settlementOf } from "./settlement.ts";

@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Queryable } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SettledCommand } from "../store/queue.ts";
-import { readQueueDepth, type QueueDepth } from "../store/queue-depth.ts";
+import { type SettledCommand, readQueueDepth, type QueueDepth } from "../store/queue.ts";
 
 /** The counters of the queue. Depth and age are read from the database when metrics are collected. */
 export interface QueueMetrics {

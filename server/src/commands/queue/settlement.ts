@@ -1,7 +1,6 @@
-import { querySchema } from "../execution/query-schema.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import type { Settlement } from "../store/queue.ts";
-import type { RunOutcome } from "../execution/executor.ts";
+import type { RunOutcome, ResultTable } from "../execution/executor.ts";
 
 /** §4.2: the timeout of a command that sets none. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
@@ -32,4 +31,19 @@ function nextStep(command: RetryRule, outcome: BegunOutcome, secondsLeft: number
   if (!isFailure || command.attempt > command.retry) return { status: "error" };
   // No later than the check at which it times out, because the next claim ends it then.
   return { status: "retry", delaySeconds: Math.max(0, Math.min(command.retryDelayMinutes * 60, secondsLeft)) };
+}
+
+/** In characters. Every row of the history has the schema, so its size is limited. */
+const LONGEST_QUERY = 4096;
+const LONGEST_SCHEMA = 64 * 1024;
+
+/**
+ * `qlog` of §2.2: the columns of the result, by query. A long query is cut. If not all columns fit, there is no `qlog`,
+ * because readers would take a part for the whole.
+ */
+export function querySchema({ query, columns }: ResultTable): string | null {
+  const key = query.length > LONGEST_QUERY ? `${query.slice(0, LONGEST_QUERY).toWellFormed()}…` : query;
+  const fields = columns.map(({ name, type }) => ({ ColumnName: name, ColumnType: type }));
+  const schema = JSON.stringify({ "SVC-QUERY-SCHEMA": { [key]: fields } });
+  return schema.length > LONGEST_SCHEMA ? null : schema;
 }

@@ -3,9 +3,9 @@ import type { CommandRow, RunnableCommand } from "../store/command-row.ts";
 import type { Caps } from "../store/claims.ts";
 import type { QueueSituation, Unready } from "./claimer.ts";
 import type { RunnableKindOf } from "../execution/executor.ts";
-import { laneOf } from "./lane.ts";
+import { laneOf } from "./claim-plan.ts";
 import type { Shortage } from "./memory-rules.ts";
-import { groupNodes, type NodeGroup } from "./node-watch.ts";
+import { groupNodes, type NodeGroup } from "./heartbeats.ts";
 import type { NodeState } from "../store/nodes.ts";
 
 /** Says why a command waits, for people. */

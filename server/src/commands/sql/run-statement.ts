@@ -1,5 +1,5 @@
 import { isDiskFullError } from "../../engines/runner/disk-full.ts";
-import { tooMuchOutput } from "../../engines/runner/too-much-output.ts";
+import { tooMuchOutput } from "../../engines/runner/allowance.ts";
 import {
   createSpool,
   reopenSpool,

@@ -13,7 +13,7 @@ import { NOTHING_CONTRIBUTED, type RemoteSpark } from "../../engines/spark-home/
 import { readBootId } from "../../lib/process-table.ts";
 import { commandFiles, type AttemptFiles } from "../execution/command-files.ts";
 import type { Executor, LiveRun, CommandRun, RunState } from "../execution/executor.ts";
-import { openSql } from "./open-sql.ts";
+import { openSql } from "./sql-executor.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
 const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };

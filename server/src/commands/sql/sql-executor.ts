@@ -1,14 +1,63 @@
 import { mkdir } from "node:fs/promises";
+import { UNLIMITED } from "../../engines/runner/allowance.ts";
+import { followLease } from "../../engines/runner/lease.ts";
+import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
+import { readBootId } from "../../lib/process-table.ts";
+import type { Executor, CommandCluster, CommandRun } from "../execution/executor.ts";
+import { WarmServers, type WarmServersOptions } from "../warm-servers/warm-servers.ts";
+import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { Executor, CommandRun } from "../execution/executor.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import type { WarmServers } from "../warm-servers/warm-servers.ts";
 import type { SqlHandle } from "./script-state.ts";
-import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
-export interface SqlExecutorOptions {
+interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
+  /** Undefined: this node has no Spark, so queries wait, except for those of remote servers. */
+  readonly spark: SparkSetUp | undefined;
+  readonly timeoutCheckSeconds: number;
+  readonly logLimitMiB: number;
+}
+
+export interface SqlService {
+  readonly executor: Executor;
+  readonly servers: WarmServers;
+}
+
+const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
+
+/** Opens the warm servers of this node, leftover ones included, and the executor that runs queries on them. */
+export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlService> {
+  const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
+  await servers.recover();
+  const unready = (place: CommandCluster): string | null => {
+    const { state, detail } = spark?.current() ?? NOT_SET_UP;
+    // A remote server needs no Spark on this node.
+    if (state === "ready" || servers.isRemote(place)) return null;
+    return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
+  };
+  const bootId = await readBootId();
+  return {
+    servers,
+    executor: sqlExecutor({ servers, unready, limits: limitsOf(options, bootId), bootId }),
+  };
+}
+
+function limitsOf(
+  options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "allowance" | "leaseFile" | "leaseSeconds">,
+  bootId: string,
+): QueryLimits {
+  const { timeoutCheckSeconds: checkSeconds, logLimitMiB, allowance = UNLIMITED, leaseFile, leaseSeconds } = options;
+  const lease = leaseFile === null ? undefined : followLease(leaseFile, bootId);
+  return {
+    checkSeconds,
+    logBytes: logLimitMiB * 1024 * 1024,
+    outputBytes: allowance.outputBytes,
+    isLeaseOver: () => lease !== undefined && lease.ageMs() >= leaseSeconds * 1000,
+  };
+}
+
+interface SqlExecutorOptions {
   readonly servers: WarmServers;
   readonly unready: Executor["unready"];
   readonly limits: QueryLimits;
@@ -22,7 +71,7 @@ const NONE = -1;
 const POOL_HEADER = "headgate-pool-bin";
 
 /** Runs queries on the warm server of their place. They have no process of their own. */
-export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
+function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
   // Loaded with the first query, because the Spark Connect client takes a tenth of an idle server's memory.
   const runOf = async (run: CommandRun): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");

@@ -1,6 +1,5 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
-import type { RunOutcome } from "../execution/executor.ts";
-import { ended, failed, type EndedOutcome } from "../execution/run-outcome.ts";
+import { type RunOutcome, ended, failed, type EndedOutcome } from "../execution/executor.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
 export const DIED = "the Spark server that ran it has died";

@@ -6,9 +6,8 @@ import type { ConnectSession } from "../../engines/spark-connect/connect-session
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.ts";
-import { failed, SUCCEEDED, explainFailure } from "../execution/run-outcome.ts";
+import { failed, SUCCEEDED, explainFailure, type CommandRun, type RunOutcome } from "../execution/executor.ts";
 import { sizeOf } from "../execution/run-log.ts";
-import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import type { WarmServer } from "../warm-servers/warm-server.ts";
 import type { HeldServer } from "../warm-servers/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";

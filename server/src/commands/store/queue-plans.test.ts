@@ -7,11 +7,18 @@ import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase, type Tx } from "../../db/database.ts";
 import { listBeats, listNodes, nodeHeartbeat } from "./nodes.ts";
 import { listUnpublished } from "./publishing.ts";
-import { findEnded } from "./outcome.ts";
-import { readQueueDepth } from "./queue-depth.ts";
+import { findEnded, listEndedBefore } from "./outcome.ts";
+import {
+  readQueueDepth,
+  cancel,
+  markSpawned,
+  noteProgress,
+  release,
+  settle,
+  type Claim,
+  type Settlement,
+} from "./queue.ts";
 import { claim, listAbandoned, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
-import { cancel, markSpawned, noteProgress, release, settle, type Claim, type Settlement } from "./queue.ts";
-import { listEndedBefore } from "./retention.ts";
 
 /** Query plans show that the cost of the queue's frequent statements depends on waiting and running commands only. */
 const ENDED = 200_000;

@@ -198,3 +198,53 @@ export async function cancel(db: Queryable, commandId: number): Promise<"cancell
   );
   return row?.status;
 }
+
+export interface QueueDepth {
+  readonly waiting: number;
+  readonly oldestSeconds: number;
+  readonly running: readonly { readonly clusterId: number; readonly count: number }[];
+}
+
+/** Reads only waiting and running commands, by their partial indexes. */
+export async function readQueueDepth(db: Queryable): Promise<QueueDepth> {
+  const [row] = await db.query<QueueDepth>(
+    `select count(*) as waiting,
+            coalesce(extract(epoch from now() - min(due_at) filter (where due_at <= now())), 0)::float8
+              as "oldestSeconds",
+            (select coalesce(json_agg(json_build_object('clusterId', cluster_id, 'count', running)), '[]')
+             from (select cluster_id, count(*) as running from command
+                   where status in ('running', 'cancelling') and node_id is not null group by cluster_id) held
+            ) as running
+     from command where status = 'waiting' or (status = 'running' and node_id is null)`,
+  );
+  return row ?? { waiting: 0, oldestSeconds: 0, running: [] };
+}
+
+/** Added to the delay of a retry, for a run that a node has released. */
+const SLACK_SECONDS = 5;
+/** Publishing is retried after a minute at the latest. */
+const PUBLISHING_SECONDS = 61;
+
+/**
+ * Repairs due times after the database's clock was set back: a due time further ahead than the longest delay would keep its
+ * command waiting until the clock has caught up. Commands without a delay become due now, in the order of their ids; a retry
+ * waits for its whole delay again. Repeating it changes nothing.
+ */
+export async function repairDueTimes(db: Queryable, nodeId: string): Promise<void> {
+  await db.query(
+    `with ahead as (
+       select id from command
+       where ${FREE} and due_at > now() + case status when 'waiting' then interval '0'
+         else make_interval(mins => retry_delay_minutes, secs => $1) end
+       order by id for update skip locked
+     )
+     update command set due_at = now() + case status when 'waiting' then interval '0'
+       else make_interval(mins => retry_delay_minutes) end
+     from ahead where command.id = ahead.id`,
+    [SLACK_SECONDS],
+  );
+  await db.query(
+    "update command_publishing set due_at = now() where node_id = $1 and due_at > now() + make_interval(secs => $2)",
+    [nodeId, PUBLISHING_SECONDS],
+  );
+}

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from "typebox";
+import { invalid } from "../../lib/fault.ts";
 
 /**
  * The body of a submission of any type (§4.2–4.5); the type decides which fields count. The schema has the outermost limits.
@@ -110,3 +111,20 @@ export const SubmissionBody = Type.Object({
   ...hiveFields,
 });
 export type SubmissionInput = Static<typeof SubmissionBody>;
+
+/** §4.2. The schema checks length and well-formedness. HTML tags need characters that are forbidden here. */
+const FORBIDDEN = /[&<>"']/;
+const CONTROL = /\p{Cc}/u;
+
+export function checkName(name: string | undefined): string | null {
+  if (name === undefined) return null;
+  if (FORBIDDEN.test(name)) throw invalid("name", `must not contain & < > " ' or HTML tags`);
+  if (CONTROL.test(name)) throw invalid("name", "must not contain control characters");
+  return name;
+}
+
+/** Removes duplicate tags. */
+export function checkTags(tags: readonly string[] = []): string[] {
+  if (tags.some((tag) => CONTROL.test(tag))) throw invalid("tags", "must not contain control characters");
+  return [...new Set(tags)];
+}

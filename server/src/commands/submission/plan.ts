@@ -1,10 +1,11 @@
-import type { Caller } from "../../access/caller.ts";
+import { requireFeature, type Caller } from "../../access/caller.ts";
 import type { RefreshEngine } from "../../accounts/contract.ts";
 import type { MacroValues } from "./macros.ts";
 import type { CommandType, SubmittedCommand } from "../store/command-row.ts";
-import type { SubmissionInput } from "./body.ts";
+import { type SubmissionInput, LONGEST_TEXT_BYTES } from "./body.ts";
 import type { Language } from "./language.ts";
 import { invalid } from "../../lib/fault.ts";
+import type { Feature } from "../../lib/features.ts";
 
 /** The part of a kind of command that submission uses. */
 export interface SubmittableKind {
@@ -64,4 +65,39 @@ export function checkEngine(engineType: string, { runsOnConnect }: Pick<Submitta
   if (engineType === "connect" && !runsOnConnect) {
     throw invalid("label", "names a connect cluster, which runs SQL only");
   }
+}
+
+/** The longest program. Features allow more, but not for command lines. */
+export const INLINE_BYTES = 256 * 1024;
+export const SCRIPT_BYTES = 1024 * 1024;
+/** The longest arguments, with their macros filled in. */
+export const ARGUMENTS_BYTES = 256 * 1024;
+
+export interface TextLimit {
+  bytes: number;
+  /** The feature that allows more. */
+  feature: Feature | null;
+}
+
+export function inlineLimit(submitter: Submitter, language: Language): TextLimit {
+  return limitOf(submitter, language, INLINE_BYTES, "large_inline_content");
+}
+
+export function scriptLimit(submitter: Submitter, language: Language): TextLimit {
+  return limitOf(submitter, language, SCRIPT_BYTES, "large_scripts");
+}
+
+export function checkLength(submitter: Submitter, field: string, bytes: number, limit: TextLimit): void {
+  if (bytes <= limit.bytes) return;
+  if (limit.feature !== null && bytes <= LONGEST_TEXT_BYTES) requireFeature(submitter, limit.feature, field);
+  throw tooLong(field, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
+}
+
+export function tooLong(field: string, bytes: number): Error {
+  return invalid(field, `must have at most ${bytes / 1024} KiB`);
+}
+
+function limitOf({ features }: Submitter, language: Language, bytes: number, feature: Feature): TextLimit {
+  if (language === "command_line") return { bytes, feature: null };
+  return features.has(feature) ? { bytes: LONGEST_TEXT_BYTES, feature: null } : { bytes, feature };
 }

@@ -1,11 +1,10 @@
 import { invalid, type Fault } from "../../lib/fault.ts";
 import type { SubmissionInput } from "./body.ts";
 import { languageOfScript, parseLanguage, type Language, languageOf } from "./language.ts";
-import { EMPTY_PLAN, type Source, type SubmissionPlan } from "./plan.ts";
+import { EMPTY_PLAN, type Source, type SubmissionPlan, ARGUMENTS_BYTES } from "./plan.ts";
 import { checkArguments, checkCommandLine } from "../../engines/spark-submit/submit-rules.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { fillMacros, type MacroValues } from "./macros.ts";
-import { ARGUMENTS_BYTES } from "./text-limits.ts";
 
 /** §4.3. An empty text counts as not given. */
 const SOURCES = ["program", "cmdline", "sql", "script_location", "note_id"] as const;

@@ -2,12 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { runsOnCluster, waitsForCluster } from "../store/in-use.ts";
+import { runsOnCluster, waitsForCluster, listEndedPlaces } from "../store/in-use.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import type { PlaceProcesses } from "./end-unused-processes.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
-export interface ControlOptions {
+interface ControlOptions {
   readonly db: Queryable;
   readonly servers: WarmServers;
   /** The drivers that wait for programs. */
@@ -63,4 +62,26 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
   } finally {
     release();
   }
+}
+
+/** Processes of this node that wait for commands of a place. */
+interface PlaceProcesses {
+  /** The places of unused processes, in any order; a place may occur several times. */
+  unusedPlaces(): SparkPlace[];
+  /** Ends the unused processes of places that match. */
+  endUnused(matches: (place: SparkPlace) => boolean): Promise<void>;
+}
+
+/**
+ * Ends the unused processes of clusters and apps that have ended. One node ends a cluster or an app itself; every other
+ * node finds out here.
+ */
+export async function endUnusedProcesses(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
+  const waiting = kinds.flatMap((kind) => kind.unusedPlaces());
+  if (waiting.length === 0) return;
+  const ended = new Set(
+    (await listEndedPlaces(system, waiting)).map(({ clusterId, appId }) => `${clusterId}/${appId}`),
+  );
+  if (ended.size === 0) return;
+  for (const kind of kinds) await kind.endUnused(({ clusterId, appId }) => ended.has(`${clusterId}/${appId}`));
 }

@@ -4,14 +4,14 @@
  */
 import { ConnectServer, remoteServer, type RunningServer } from "../../engines/connect-server/connect-server.ts";
 import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
-import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import { type Contribution, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { accountIdentity, accountRoster } from "../execution/attempt-folders.ts";
-import { serverMemoryMiB } from "./server-memory.ts";
+import { accountIdentity, accountRoster } from "../execution/command-files.ts";
 import { newServerName, remoteServerName, serverFolders, type ServerRecord } from "./server-record.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
+import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
 
 export interface ServerProcessesOptions extends LastingTerms {
   readonly dataDir: string;
@@ -80,5 +80,27 @@ export class ServerProcesses {
 
   #process(folder: string): ServerProcess {
     return this.#options.openProcess?.(folder) ?? new ConnectServer(folder);
+  }
+}
+
+/** The memory of a server besides its heap: the JVM itself and its runner. */
+const OVERHEAD_MIB = 448;
+const OVERHEAD_SHARE = 0.1;
+
+/** The memory of a server with these contributions. */
+function serverMemoryMiB(contribution: Contribution): number {
+  const heap = heapMiB(contribution);
+  return heap + Math.max(OVERHEAD_MIB, Math.ceil(heap * OVERHEAD_SHARE));
+}
+
+const DEFAULT_MEMORY_MIB = serverMemoryMiB(NOTHING_CONTRIBUTED);
+
+/** The memory of the first server of a place. `heap`: as configured; null: not configured. */
+export function configuredMemoryMiB(heap: string | null): number {
+  if (heap === null) return DEFAULT_MEMORY_MIB;
+  try {
+    return serverMemoryMiB({ ...NOTHING_CONTRIBUTED, properties: { "spark.driver.memory": heap } });
+  } catch {
+    return DEFAULT_MEMORY_MIB; // the start of the server will fail with the reason
   }
 }

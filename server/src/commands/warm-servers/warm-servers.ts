@@ -6,9 +6,12 @@
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
 import type { ProbeTimes } from "../../lib/liveness-probe.ts";
-import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
-import { configuredMemoryMiB } from "./server-memory.ts";
-import { ServerProcesses, type OpenedServer, type ServerProcessesOptions } from "./server-processes.ts";
+import {
+  configuredMemoryMiB,
+  ServerProcesses,
+  type OpenedServer,
+  type ServerProcessesOptions,
+} from "./server-processes.ts";
 import { isRemoteServerName, remoteServerName } from "./server-record.ts";
 import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
 import { WarmServer } from "./warm-server.ts";
@@ -179,4 +182,44 @@ export class WarmServers {
       this.#options.log.debug({ err: error }, "a warm server was not warmed up");
     }
   }
+}
+
+type Cluster = Pick<SparkPlace, "accountId" | "clusterId">;
+
+/** The contribution of the cluster alone. Unlike all contributions, reading it starts no metastore. */
+type ClusterOf = (accountId: number, clusterId: number) => Promise<Partial<Contribution>>;
+
+/** Remembers which clusters are remote servers. */
+class RemoteClusters {
+  readonly #clusterOf: ClusterOf;
+  readonly #known = new Set<string>();
+  readonly #asked = new Set<string>();
+
+  constructor(clusterOf: ClusterOf) {
+    this.#clusterOf = clusterOf;
+  }
+
+  has(cluster: Cluster): boolean {
+    return this.#known.has(clusterKey(cluster));
+  }
+
+  learn(cluster: Cluster, isRemote: boolean): void {
+    if (isRemote) this.#known.add(clusterKey(cluster));
+    else this.#known.delete(clusterKey(cluster));
+  }
+
+  /** Reads the cluster in the background, for the next call of `has`. */
+  findOut(cluster: Cluster): void {
+    const key = clusterKey(cluster);
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    this.#clusterOf(cluster.accountId, cluster.clusterId)
+      .then(({ remote }) => this.learn(cluster, remote !== undefined))
+      .catch(() => undefined)
+      .finally(() => this.#asked.delete(key));
+  }
+}
+
+function clusterKey({ accountId, clusterId }: Cluster): string {
+  return `${accountId}/${clusterId}`;
 }

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { openRendering, type Rendering } from "./rendering.ts";
-import type { RenderReply, RenderRequest } from "./render-protocol.ts";
+import type { RenderReply, RenderRequest } from "./render-thread.ts";
 
 /**
  * Entry point of a render thread. It keeps many renderings open and produces one chunk per request, so a slow reader

@@ -1,9 +1,8 @@
 import { availableParallelism } from "node:os";
 import { Fault } from "../../lib/fault.ts";
 import { sharedSlots } from "../../lib/limit-concurrency.ts";
-import { ChunkIterator } from "./chunk-iterator.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
-import type { RenderOptions } from "./rendering.ts";
+import type { RenderOptions, Chunk } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
 
 /**
@@ -29,7 +28,7 @@ export interface ResultRenderer {
   stop(): Promise<void>;
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   /** Whose limit applies. Undefined for the server itself, which has limits of its own. */
   readonly owner?: number;
   readonly signal?: AbortSignal;
@@ -146,4 +145,62 @@ function tooManyReaders(taken: "share" | "all"): Fault {
   const message =
     "Too many results of this account are being read at the same time. Wait until one of them ends, then try again.";
   return new Fault("rate-limited", message, details);
+}
+
+/**
+ * Iterates over the chunks of a rendering and prefetches the next one. Not a generator, because a generator that was
+ * never started would not close the rendering.
+ */
+class ChunkIterator implements AsyncIterableIterator<Uint8Array> {
+  readonly #rendering: ThreadRendering;
+  readonly #signal: AbortSignal | undefined;
+  readonly #close = (): void => {
+    this.#coming = undefined;
+    this.#signal?.removeEventListener("abort", this.#close);
+    this.#rendering.close();
+  };
+  #coming: Promise<Chunk> | undefined;
+
+  constructor(rendering: ThreadRendering, first: Chunk | Promise<Chunk>, signal: AbortSignal | undefined) {
+    this.#rendering = rendering;
+    this.#signal = signal;
+    this.#expect(Promise.resolve(first));
+    signal?.addEventListener("abort", this.#close);
+    if (signal?.aborted === true) this.#close();
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      this.#signal?.throwIfAborted();
+      if (this.#coming === undefined) return { done: true, value: undefined };
+      const { bytes, isLast } = await this.#taken(this.#coming);
+      if (isLast) this.#close();
+      else if (this.#coming !== undefined) this.#expect(this.#rendering.next());
+      if (bytes.length > 0) return { done: false, value: bytes };
+    }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #expect(coming: Promise<Chunk>): void {
+    this.#coming = coming;
+    coming.catch(() => undefined); // `next` reports the error if it is called again
+  }
+
+  async #taken(coming: Promise<Chunk>): Promise<Chunk> {
+    try {
+      return await coming;
+    } catch (error) {
+      this.#close();
+      this.#signal?.throwIfAborted();
+      throw error;
+    }
+  }
 }

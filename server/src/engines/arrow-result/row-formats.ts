@@ -1,8 +1,7 @@
 import { Type, type Field, type RecordBatch, type Schema } from "apache-arrow";
 import type { ByteSink } from "./values/byte-sink.ts";
-import type { ColumnData } from "./values/column-data.ts";
+import type { ColumnData, CellWriter } from "./values/value-writer.ts";
 import { columnWriter } from "./values/column-writers.ts";
-import type { CellWriter } from "./values/value-writer.ts";
 
 /** Writes rows and everything around their values. `load` must be called with each batch before its rows are written. */
 export interface RowFormat {

@@ -4,7 +4,7 @@ import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
 import { executorJars, runsHere } from "../spark-submit/executor-jars.ts";
 import { javaOptionsOf } from "../spark-submit/java-options.ts";
-import { parseMemoryMiB } from "../spark-submit/memory-size.ts";
+import { parseMemoryMiB } from "../spark-submit/setting-values.ts";
 import { renderProperties } from "../spark-submit/properties-file.ts";
 import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
 

@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
-import { findProcess, parseProcessHandle, type ProcessHandle } from "./process-handle.ts";
+import { findProcess, parseProcessHandle, type ProcessHandle, startDetached } from "./detached-process.ts";
 import { isGroupedBySession } from "./session-nice.ts";
-import { startDetached } from "./start-detached.ts";
 import { listSession, stopSession } from "./stop-session.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
@@ -73,7 +72,7 @@ test.skipIf(!isSure)(
 
 test("a descriptor that the starting process inherited is not passed on", async () => {
   const program = `
-    import { startDetached } from ${JSON.stringify(import.meta.resolve("./start-detached.ts"))};
+    import { startDetached } from ${JSON.stringify(import.meta.resolve("./detached-process.ts"))};
     const argv = ["/bin/sh", "-c", "readlink /proc/$$/fd/*"];
     await startDetached({ argv, env: {}, cwd: "/", stdoutFile: ${JSON.stringify(join(folder, "out"))} });`;
   const withExtra = 'exec 77</etc/passwd; exec "$0" --input-type=module -e "$1"';
@@ -83,7 +82,7 @@ test("a descriptor that the starting process inherited is not passed on", async 
 
 test("it survives the process that started it, and its handle finds it from another process", async () => {
   const program = `
-    import { startDetached } from ${JSON.stringify(import.meta.resolve("./start-detached.ts"))};
+    import { startDetached } from ${JSON.stringify(import.meta.resolve("./detached-process.ts"))};
     const handle = await startDetached({ argv: ["/bin/sleep", "600"], env: {}, cwd: "/" });
     process.stdout.write(JSON.stringify(handle));
     setInterval(() => {}, 1000);`;

@@ -1,4 +1,4 @@
-import { startDetached } from "./start-detached.ts";
+import { startDetached } from "./detached-process.ts";
 import type { SpawnReply, SpawnRequest } from "./spawner.ts";
 
 process.on("SIGINT", () => undefined); // Ctrl-C is for the server; this process ends with it

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { listProcessLinks } from "../../lib/process-table.ts";
-import { startDetached } from "./start-detached.ts";
+import { startDetached } from "./detached-process.ts";
 import { startFromSpawner } from "./spawner.ts";
 import { stopSession } from "./stop-session.ts";
 

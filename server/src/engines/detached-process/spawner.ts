@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { ProcessHandle } from "./process-handle.ts";
-import { startDetached, type DetachedProgram } from "./start-detached.ts";
+import { type ProcessHandle, startDetached, type DetachedProgram } from "./detached-process.ts";
 
 /**
  * Starts programs from a small process. A fork copies the page tables of the forking process: with hundreds of megabytes

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { findProcessLinks, listProcessLinks, readBootId, type ProcessLinks } from "../../lib/process-table.ts";
-import type { ProcessHandle } from "./process-handle.ts";
+import type { ProcessHandle } from "./detached-process.ts";
 
 export interface StopOptions {
   /** Time between SIGTERM and SIGKILL; 0: SIGKILL immediately. */

@@ -22,8 +22,8 @@ import type { HiveTable } from "../hive-thrift/hive-structs.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
-import { probeMetastore } from "./probe-metastore.ts";
 import { Metastore } from "./metastore.ts";
+import { probeMetastore } from "./probe-metastore.ts";
 import { metastoreCommandLine } from "./metastore-command-line.ts";
 
 const START_MS = 120_000;

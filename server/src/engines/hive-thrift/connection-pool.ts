@@ -5,8 +5,7 @@ import type { CallGate, KeepAnswer } from "./call-gate.ts";
 import type { Fields, ThriftType } from "./codec/thrift-type.ts";
 import { Connection, ConnectionLost, type Address, type CallLimits } from "./connection.ts";
 import { failureOf, HandshakeRefused } from "./failure.ts";
-import type { HiveFunction, ParametersOf, ResultOf } from "./hive-function.ts";
-import { setUgi } from "./hive-functions.ts";
+import { type HiveFunction, type ParametersOf, type ResultOf, setUgi } from "./hive-functions.ts";
 
 export interface PoolOptions extends Address, Partial<PoolLimits> {
   /** Our user name, which metastores without Kerberos do not verify. */

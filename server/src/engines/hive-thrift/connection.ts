@@ -6,11 +6,9 @@ import type { Secret } from "../../lib/secret.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { ByteSource, type Reading } from "./codec/byte-source.ts";
 import { CallRefused, readReply, renderCall } from "./codec/message.ts";
-import { ThriftError } from "./codec/thrift-error.ts";
-import type { Fields, ThriftType } from "./codec/thrift-type.ts";
-import { frame, FrameReader } from "./frames.ts";
+import { ThriftError, type Fields, type ThriftType } from "./codec/thrift-type.ts";
 import { HiveError } from "./hive-error.ts";
-import { resultOf, type HiveFunction, type ParametersOf, type ResultOf } from "./hive-function.ts";
+import { resultOf, type HiveFunction, type ParametersOf, type ResultOf } from "./hive-functions.ts";
 import { proveSecret } from "./shared-secret.ts";
 
 export interface Address {
@@ -164,4 +162,40 @@ export class Connection {
 
 function refused(refusal: string): Fault {
   return new Fault("invalid", `the address of the Hive metastore ${refusal}`);
+}
+
+/** After SASL, Thrift's messages are framed: each has its length before it. */
+const HEAD_BYTES = 4;
+
+function frame(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32BE(message.length);
+  return Buffer.concat([head, message]);
+}
+
+class FrameReader {
+  /** Bytes of an incomplete header. */
+  #head = Buffer.alloc(0);
+  /** Bytes that the current frame still lacks. */
+  #missing = 0;
+
+  /** Yields the content of frames in the chunk. */
+  *contents(chunk: Buffer): Generator<Buffer> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#missing === 0) {
+        const wanted = HEAD_BYTES - this.#head.length;
+        this.#head = Buffer.concat([this.#head, rest.subarray(0, wanted)]);
+        rest = rest.subarray(wanted);
+        if (this.#head.length < HEAD_BYTES) return;
+        this.#missing = this.#head.readUInt32BE();
+        this.#head = Buffer.alloc(0);
+      } else {
+        const content = rest.subarray(0, this.#missing);
+        this.#missing -= content.length;
+        rest = rest.subarray(content.length);
+        yield content;
+      }
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import { MessageTooLong, ThriftError } from "./codec/thrift-error.ts";
+import { MessageTooLong, ThriftError } from "./codec/thrift-type.ts";
 import { ConnectionLost, type Address } from "./connection.ts";
 import { SecretNotProven } from "./shared-secret.ts";
 

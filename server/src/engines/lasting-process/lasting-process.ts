@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import { findProcess } from "../detached-process/process-handle.ts";
+import { findProcess } from "../detached-process/detached-process.ts";
 import { sandboxLimits, limitsWithin, type Allowance } from "../runner/allowance.ts";
 import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { startSilentServer } from "../../../test/silent-server/silent-server.ts";
-import { guardedAgent } from "./guarded-agent.ts";
-import { sendRequest } from "./send-request.ts";
+import { guardedAgent, sendRequest } from "./guarded-agent.ts";
 
 /** Longer than a test may take. */
 const NEVER_MS = 300_000;

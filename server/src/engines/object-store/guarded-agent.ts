@@ -1,7 +1,8 @@
 import { isIP, type Socket } from "node:net";
-import { Agent, buildConnector } from "undici";
+import { Agent, buildConnector, type Dispatcher } from "undici";
 import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 
 export interface AgentLimits {
   connectTimeoutMs: number;
@@ -11,7 +12,7 @@ export interface AgentLimits {
   maxConnections: number;
 }
 
-export interface GuardedAgent {
+interface GuardedAgent {
   readonly dispatcher: Agent;
   /** Must be called when no request waits for its headers; bodies can still be read to the end. */
   readonly close: () => Promise<void>;
@@ -88,4 +89,27 @@ function closed(): Error {
 
 export function refusedAddress(refusal: string): ObjectStoreError {
   return new ObjectStoreError("refused-address", `the address of the object store ${refusal}`);
+}
+
+/** The signal aborts the request at any time; undici itself checks it only after connecting. */
+export async function sendRequest(
+  dispatcher: Dispatcher,
+  options: Dispatcher.RequestOptions,
+  signal: AbortSignal | undefined,
+): Promise<Dispatcher.ResponseData> {
+  if (signal === undefined) return dispatcher.request(options);
+  const answer = dispatcher.request({ ...options, signal });
+  return unlessAborted(signal, answer, ({ body }) => void body.dump().catch(() => undefined));
+}
+
+/** Reads a small document. */
+export async function readLimited(body: AsyncIterable<Buffer>, limitBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > limitBytes) throw new ObjectStoreError("bad-response", `the answer is larger than ${limitBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }

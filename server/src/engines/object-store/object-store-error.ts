@@ -31,7 +31,7 @@ export type ObjectStoreErrorKind =
 /** Errors that a retry may resolve; for all others the caller must change the request. */
 export const transientKinds: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
 
-export interface ObjectStoreErrorDetails {
+interface ObjectStoreErrorDetails {
   /** The code of the store or the system, such as `NoSuchKey` or `ECONNREFUSED`. */
   code?: string | undefined;
   cause?: unknown;
@@ -48,4 +48,52 @@ export class ObjectStoreError extends Error {
     this.kind = kind;
     this.code = details.code;
   }
+}
+
+/** A failure of a store or the network. */
+export interface Failure {
+  error: ObjectStoreError;
+  /** A call that may be repeated should be retried. */
+  isTransient: boolean;
+}
+
+/** Failures of established connections. Failed attempts to connect are not retried while a caller waits. */
+const transientCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "EAI_AGAIN"];
+
+export const descriptions: Record<ObjectStoreErrorKind, string> = {
+  "bad-uri": "not an object of this store",
+  missing: "not found",
+  denied: "access denied",
+  "refused-address": "the address is not allowed",
+  unreachable: "the object store does not answer",
+  "bad-range": "the range starts after the end of the object",
+  "too-large": "too large for the object store",
+  "not-text": "not text",
+  "no-space": "the object store is full",
+  "bad-request": "the object store refuses the request",
+  "bad-response": "the object store's answer cannot be read",
+};
+
+export function failureOfConnection(subject: string, cause: unknown): Failure {
+  if (cause instanceof ObjectStoreError) {
+    return { error: new ObjectStoreError(cause.kind, `${subject}: ${cause.message}`, { cause }), isTransient: false };
+  }
+  const code = codeOf(cause);
+  const reason = code === undefined ? "" : ` (${code})`;
+  return {
+    error: new ObjectStoreError("unreachable", `${subject}: ${descriptions.unreachable}${reason}`, { code, cause }),
+    isTransient: code !== undefined && transientCodes.includes(code),
+  };
+}
+
+/** The response is not one of such a store. */
+export function unreadable(subject: string, cause: unknown): ObjectStoreError {
+  return new ObjectStoreError("bad-response", `${subject}: ${descriptions["bad-response"]}`, { cause });
+}
+
+/** When several addresses were tried, the error contains one error for each. */
+function codeOf(error: unknown): string | undefined {
+  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const code = first instanceof Error && "code" in first ? first.code : undefined;
+  return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : undefined;
 }

@@ -1,5 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { ObjectStoreError } from "./object-store-error.ts";
 
 /**
  * The interface of all object stores: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
@@ -86,4 +87,35 @@ export interface FolderEntry {
 
 export interface StoredObject extends ObjectStat {
   body: Readable;
+}
+
+/** Reads an object as text without a byte order mark. Stops reading as soon as it exceeds the limit. */
+export async function getText(
+  store: ObjectStore,
+  uri: string,
+  limitBytes: number,
+  options: CallOptions = {},
+): Promise<string> {
+  const { body, size } = await store.get(uri, options);
+  const chunks: Buffer[] = [];
+  let bytes = size;
+  if (size <= limitBytes) {
+    bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > limitBytes) break; // the reported size was wrong
+    }
+  }
+  body.destroy();
+  if (bytes > limitBytes) throw new ObjectStoreError("too-large", `${uri}: larger than ${limitBytes} bytes`);
+  return decode(uri, Buffer.concat(chunks));
+}
+
+function decode(uri: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new ObjectStoreError("not-text", `${uri}: not UTF-8 text`, { cause: error });
+  }
 }

@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { listenAddresses } from "../../lib/listen-addresses.ts";
 import type { Log } from "../../lib/log.ts";
-import { closeInheritedDescriptors } from "../detached-process/inherited-descriptors.ts";
+import { closeInheritedDescriptors } from "../detached-process/detached-process.ts";
 import { pythonCandidates } from "../set-up/find-python.ts";
 
 /** A Node handle for `listen`. */

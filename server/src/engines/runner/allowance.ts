@@ -1,4 +1,4 @@
-import { bytesPerMiB } from "../../lib/size-text.ts";
+import { bytesPerMiB, sizeText } from "../../lib/size-text.ts";
 import type { ResourceLimits } from "./protocol.ts";
 
 /** The resources that the operator allows each run on this node. Null: no limit. */
@@ -40,4 +40,9 @@ export function sandboxLimits({ tasks, memoryBytes }: ResourceLimits): {
   sharedMemoryBytes: number | null;
 } {
   return { tasks, sharedMemoryBytes: memoryBytes };
+}
+
+/** A command whose result exceeds the limit has none, because a part could be mistaken for the whole. */
+export function tooMuchOutput(limitBytes: number): string {
+  return `too much output: HEADGATE_OUTPUT_LIMIT allows ${sizeText(limitBytes)}, so it has no result`;
 }

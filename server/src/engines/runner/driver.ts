@@ -1,16 +1,17 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Writable } from "node:stream";
+import { setPriority } from "node:os";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
-import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { ProcessHandle } from "../detached-process/detached-process.ts";
 import { readFields } from "./json-fields.ts";
 import { markName, markOf } from "./mark.ts";
 import { openControlGroup, type ControlGroup } from "./control-group.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
-import { lowerPriority } from "./lower-priority.ts";
+import { setSessionNice } from "../detached-process/session-nice.ts";
 
 /** The program's first process, started but held at a gate: it runs nothing until `release`. */
 export interface Driver {
@@ -143,4 +144,24 @@ function assertProgram({ argv, cwd }: RunSpec, env: Readonly<Record<string, stri
   );
   if (!found) throw new Error(`the program ${file} does not exist`);
   if (!existsSync(cwd)) throw new Error(`the folder ${cwd} does not exist`);
+}
+
+/** When memory runs out, the kernel kills programs before the server and its database. */
+const OOM_SCORE = 500;
+
+/** For a process without children yet: its later children inherit the settings. */
+function lowerPriority(pid: number, nice: number): void {
+  attempt(() => writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE)));
+  if (nice === 0) return;
+  attempt(() => setPriority(pid, nice));
+  setSessionNice(`/proc/${pid}`, nice);
+}
+
+/** Not every system supports these settings or permits them; programs run without them too. */
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // see above
+  }
 }

@@ -8,7 +8,7 @@ import { protocolVersion } from "./protocol.ts";
  * file while it has contact; a runner whose lease is older than the limit ends its program. Times are monotonic
  * (`monotonic.ts`), so neither a changed wall clock nor a runner that was suspended makes a difference.
  */
-export interface Lease {
+interface Lease {
   readonly bootId: string;
   readonly renewedAtMs: number;
 }
@@ -51,4 +51,20 @@ function readLease(path: string): Lease | undefined {
   } catch {
     return undefined; // the last known lease stays valid until it is too old
   }
+}
+
+const beatEveryMs = 1000;
+
+/** Shows runners that the server is alive, until it is stopped or killed. Unlike a lease, this needs no database. */
+export function renewPresence(path: string, bootId: string): { stop(): void } {
+  const beat = (): void => {
+    try {
+      writeLease(path, { bootId, renewedAtMs: monotonicMs() });
+    } catch {
+      // The next beat may succeed; runners wait for minutes.
+    }
+  };
+  beat();
+  const timer = setInterval(beat, beatEveryMs).unref();
+  return { stop: () => clearInterval(timer) };
 }

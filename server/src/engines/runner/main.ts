@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
-import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { ProcessHandle } from "../detached-process/detached-process.ts";
 import { collect, conclude, type Run } from "./conclude-run.ts";
 import { startDriver } from "./driver.ts";
 import { markOf } from "./mark.ts";
@@ -13,7 +13,7 @@ import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { superviseStandby } from "./supervise-standby.ts";
-import { claimFolder } from "./claim-folder.ts";
+import { claimFolder } from "./written-once.ts";
 import { watchForEnd, type EndReason } from "./watch-for-end.ts";
 import { watchDriver } from "./watch-resources.ts";
 

@@ -1,4 +1,4 @@
-import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { ProcessHandle } from "../detached-process/detached-process.ts";
 
 export const markName = "HEADGATE_RUNNER";
 

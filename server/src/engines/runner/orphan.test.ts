@@ -2,8 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBootId } from "../../lib/process-table.ts";
-import { findProcess } from "../detached-process/process-handle.ts";
-import { startDetached } from "../detached-process/start-detached.ts";
+import { findProcess, startDetached } from "../detached-process/detached-process.ts";
 import { writeLease } from "./lease.ts";
 import { monotonicMs } from "./monotonic.ts";
 import type { OrphanRule } from "./protocol.ts";

@@ -36,7 +36,7 @@
  * itself, because it might ignore a required field. Servers must read version 1 for ever: a runner lives as long as its
  * program, over any number of upgrades. `fixtures/` holds each version as it was first written.
  */
-import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { parseProcessHandle, type ProcessHandle } from "../detached-process/detached-process.ts";
 import { readFields, type Fields } from "./json-fields.ts";
 
 export const protocolVersion = 4;
@@ -111,7 +111,7 @@ export interface ResourceLimits {
 
 /** The part of the rule that is the same for all runners of a server. */
 export interface OrphanTerms {
-  /** A file in the data directory that a live server renews (`presence.ts`). */
+  /** A file in the data directory that a live server renews (`renewPresence`). */
   readonly presenceFile: string;
   /** The program ends when the server has been silent and the program idle for this long. */
   readonly afterSeconds: number;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { openCappedLog } from "./capped-log.ts";
-import { Measurement } from "./measurement.ts";
+import { Measurement } from "./watch-resources.ts";
 import { parseSpec } from "./protocol.ts";
-import { detectForkFailure } from "./fork-failure.ts";
-import { timeoutAfterMs } from "./timeout.ts";
+import { detectForkFailure } from "./result-files.ts";
+import { timeoutAfterMs } from "./watch-for-end.ts";
 
 test.each([
   [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 0 }, 120_000],

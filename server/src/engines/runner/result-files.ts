@@ -4,8 +4,7 @@ import type { Socket } from "node:net";
 import { openCappedLog } from "./capped-log.ts";
 import { isDiskFullError } from "./disk-full.ts";
 import { fileNames, type RunSpec } from "./protocol.ts";
-import { detectForkFailure } from "./fork-failure.ts";
-import { tooMuchOutput } from "./too-much-output.ts";
+import { tooMuchOutput } from "./allowance.ts";
 import type { EndReason } from "./watch-for-end.ts";
 
 export interface ResultFiles {
@@ -23,7 +22,7 @@ export interface ResultFiles {
   close(lines: readonly string[]): void;
 }
 
-export interface OutputStreams {
+interface OutputStreams {
   readonly stdout: Socket;
   readonly stderr: Socket;
 }
@@ -143,4 +142,29 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return isDiskFullError(error) ? "no space left on the disk" : error.message;
+}
+
+/**
+ * The messages of shells, the JVM and Python when the kernel refuses another process or thread. The text of EAGAIN
+ * alone is not enough, because a read from a socket fails with the same; Python names the fork some lines above it.
+ */
+const FORK_FAILURES =
+  /fork[^]{0,400}resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;
+const TAIL_BYTES = 4096;
+
+/** Searches the standard error of a program. */
+interface ForkFailureDetector {
+  read(chunk: Buffer): void;
+  /** Whether the end of the text reports a fork failure. */
+  isFound(): boolean;
+}
+
+export function detectForkFailure(): ForkFailureDetector {
+  let tail = "";
+  return {
+    read(chunk) {
+      tail = (tail + chunk.subarray(-TAIL_BYTES).toString("latin1")).slice(-TAIL_BYTES);
+    },
+    isFound: () => FORK_FAILURES.test(tail),
+  };
 }

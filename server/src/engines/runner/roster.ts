@@ -6,7 +6,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { listFolder } from "../../lib/list-folder.ts";
-import { findProcess, parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { findProcess, parseProcessHandle, type ProcessHandle } from "../detached-process/detached-process.ts";
 import type { RunSpec } from "./protocol.ts";
 
 export interface RosterEntry {

@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { writePrivateFileAsync } from "../../lib/private-file.ts";
-import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { findProcess, type ProcessHandle } from "../detached-process/detached-process.ts";
 import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { writeOrder, isStandby, readOrder } from "./standby-order.ts";
+import { writeOrder, isStandby, readOrder, claimFolder, readOwner } from "./written-once.ts";
 import { fileNames, parseStatus, render, type Order, type RunSpec, type RunStatus, type Standby } from "./protocol.ts";
-import { claimFolder, readOwner } from "./claim-folder.ts";
 
 export type RunView =
   /** No runner has claimed the folder, but one may be about to: call `abandon` before giving up. */

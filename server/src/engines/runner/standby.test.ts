@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { removeTree } from "../../lib/remove-tree.ts";
-import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { findProcess, type ProcessHandle } from "../detached-process/detached-process.ts";
 import { listSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
 import type { Order } from "./protocol.ts";

@@ -1,4 +1,4 @@
-import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { ProcessHandle } from "../detached-process/detached-process.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import type { Driver } from "./driver.ts";
 import type { EndReason } from "./watch-for-end.ts";

@@ -4,7 +4,6 @@ import { followLease } from "./lease.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { watchForOrphan } from "./orphan.ts";
 import { fileNames, type EndCause, type RunSpec } from "./protocol.ts";
-import { timeoutAfterMs } from "./timeout.ts";
 
 export interface EndReason {
   readonly cause: EndCause;
@@ -36,4 +35,16 @@ export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () =
     const message = `timed out: the timeout is ${spec.timeoutSeconds} s, ended at the check after ${after} s`;
     return { cause: "timeout", message, graceMs };
   };
+}
+
+/**
+ * Milliseconds from the start of this attempt until the program is ended. Checks happen every `checkSeconds` after the
+ * start of the first attempt: a timeout of 80 s with checks every 60 s takes effect after 120 s.
+ */
+export function timeoutAfterMs(
+  spec: Pick<RunSpec, "timeoutSeconds" | "checkSeconds" | "elapsedSeconds">,
+): number | undefined {
+  if (spec.timeoutSeconds === null) return undefined;
+  const checks = Math.max(1, Math.ceil(spec.timeoutSeconds / spec.checkSeconds));
+  return Math.max(0, (checks * spec.checkSeconds - spec.elapsedSeconds) * 1000);
 }

@@ -5,12 +5,9 @@ import { measureUsage, readDisk, usageText } from "../../lib/disk-usage.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { memoryLimitMessage } from "./control-group.ts";
 import type { Driver } from "./driver.ts";
-import { Measurement } from "./measurement.ts";
-import { parseRollup } from "./process-usage.ts";
+import { parseRollup, findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
-import { findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
 import type { EndReason } from "./watch-for-end.ts";
-import { watchSessions } from "./watch-sessions.ts";
 
 export interface ResourceWatch {
   /** The limit that the program has exceeded, if any. */
@@ -161,4 +158,79 @@ function* filesOf(folder: string, leastBytes: number, processes: RunProcesses): 
   const named = yield* measureUsage(folder, leastBytes);
   const device = statSync(folder, { throwIfNoEntry: false })?.dev;
   return device === undefined ? named : named + (yield* processes.deletedFileBytes(device));
+}
+
+/** The kernel allows an unprivileged user one change every 100 ms. */
+const SESSIONS_PER_CHECK = process.getuid?.() === 0 ? 32 : 1;
+/** For all sessions but the program's first, so that many sessions together get little more than one. */
+const LOWEST = 19;
+/** A session that was started outside the sandbox has this id inside it. */
+const OUTSIDE = 0;
+
+/**
+ * Where each session gets an equal share of the processor, a program with many sessions gets more than its share. Each
+ * check lowers the priority of the next few sessions. Returns why the program must end if it has too many.
+ */
+function watchSessions({
+  nice,
+  sessions: limit,
+}: Pick<ResourceLimits, "nice" | "sessions">): (found: readonly RunProcess[]) => string | undefined {
+  if (nice === 0 || !isGroupedBySession()) return () => undefined;
+  let next = 0;
+  return (found) => {
+    const sessions = firstOfEachSession(found);
+    for (let each = 0; each < Math.min(SESSIONS_PER_CHECK, sessions.length); each += 1) {
+      const at = next++ % sessions.length;
+      const process = sessions[at];
+      if (process !== undefined) setSessionNice(process.folder, at === 0 ? nice : LOWEST);
+    }
+    if (limit === null || sessions.length <= limit) return undefined;
+    return (
+      `too many sessions: the program has ${sessions.length}, and HEADGATE_RUN_SESSIONS allows ${limit}; ` +
+      "start its processes without setsid"
+    );
+  };
+}
+
+/** In the order of the processes, so that the program's own session comes first. */
+function firstOfEachSession(found: readonly RunProcess[]): RunProcess[] {
+  const inside = found.filter(({ session }) => session !== OUTSIDE);
+  return [...Map.groupBy(inside, ({ session }) => session).values()].flatMap(([first]) => first ?? []);
+}
+
+/** Splits long work into steps of some milliseconds, so that timeout, cancel and lease are checked in between. */
+export class Measurement {
+  readonly #stepMs: number;
+  #current: Generator<undefined, number> | undefined;
+  #workMs = 0;
+
+  constructor(stepMs: number) {
+    this.#stepMs = stepMs;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#current !== undefined;
+  }
+
+  begin(steps: Generator<undefined, number>): void {
+    this.#current = steps;
+    this.#workMs = 0;
+  }
+
+  /** Undefined: there is more to do. An exception ends the measurement. */
+  advance(): { readonly result: number; readonly workMs: number } | undefined {
+    const steps = this.#current;
+    if (steps === undefined) return undefined;
+    this.#current = undefined;
+    const begin = monotonicMs();
+    for (;;) {
+      const { done, value } = steps.next();
+      const tookMs = monotonicMs() - begin;
+      if (done === true) return { result: value, workMs: this.#workMs + tookMs };
+      if (tookMs < this.#stepMs) continue;
+      this.#workMs += tookMs;
+      this.#current = steps;
+      return undefined;
+    }
+  }
 }

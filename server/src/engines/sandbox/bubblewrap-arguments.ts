@@ -1,4 +1,5 @@
 import { isAbsolute } from "node:path";
+import { realpathSync, statSync, lstatSync, readlinkSync } from "node:fs";
 import { Fault } from "../../lib/fault.ts";
 import type { Identity, ProgramToConfine, ShownFolder } from "./confined-program.ts";
 
@@ -7,7 +8,7 @@ type Confinement = Pick<
   "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder" | "sharedMemoryBytes"
 >;
 
-/** The options of one program; those common to all programs come from `system-folders.ts`. */
+/** The options of one program; those common to all programs come from `renderHiding` and `readSystemFolders`. */
 export function renderBubblewrapArguments(
   program: Confinement,
   { uid, gid }: Identity,
@@ -65,4 +66,60 @@ function renderFolders({ readOnly, writable }: Confinement): string[] {
 function absolute(path: string): string {
   if (isAbsolute(path) && !path.includes("\0")) return path;
   throw new Fault("internal", `${JSON.stringify(path)} is not an absolute path`);
+}
+
+/** Options for bubblewrap. `seal` comes after all other mounts, because a program's folders may lie in a hidden one. */
+interface Hiding {
+  readonly cover: readonly string[];
+  readonly seal: readonly string[];
+}
+
+/** Covers the paths below the system's folders by an empty folder or file, because those folders are visible. */
+export function renderHiding(paths: readonly string[]): Hiding {
+  const found = paths
+    .flatMap(realPath)
+    .filter((path) => ["/usr", ...roots].some((root) => path.startsWith(`${root}/`)));
+  const isFolder = (path: string): boolean => statSync(path).isDirectory();
+  return {
+    cover: found.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
+    seal: found.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
+  };
+}
+
+function realPath(path: string): string[] {
+  try {
+    return [realpathSync(path)];
+  } catch {
+    return []; // a missing path needs no cover
+  }
+}
+
+/** Links into /usr on most systems, real folders on others. */
+const roots = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/** The parts of /etc that programs need for libraries, certificates, host names, the time zone and Java's settings. */
+const settings = [
+  "ld.so.cache ld.so.conf ld.so.conf.d alternatives",
+  "ssl pki ca-certificates ca-certificates.conf crypto-policies",
+  "hosts host.conf resolv.conf gai.conf services protocols",
+  "localtime timezone locale.conf mime.types",
+  "java java-17-openjdk java-21-openjdk java-25-openjdk",
+  "python3 python3.10 python3.11 python3.12 python3.13 R",
+].flatMap((names) => names.split(" ").map((name) => `/etc/${name}`));
+
+/** Options for bubblewrap that make the system's programs visible, read-only. */
+export function readSystemFolders(): string[] {
+  return [
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    ...roots.flatMap(showRoot),
+    ...settings.flatMap((path) => ["--ro-bind-try", path, path]),
+  ];
+}
+
+function showRoot(path: string): string[] {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  return found.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
 }

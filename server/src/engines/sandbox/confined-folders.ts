@@ -1,7 +1,7 @@
-import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, writeFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Identity } from "./confined-program.ts";
-import { writeUserFiles } from "./user-files.ts";
+import { userFiles } from "./bubblewrap-arguments.ts";
 
 /** The folders of one confined program, which have the same path inside and outside the sandbox. */
 export interface ConfinedFolders {
@@ -59,4 +59,34 @@ export async function writeInput(
     await writeFile(path, content, { mode: 0o600, flag: "wx" });
     if (identity !== undefined) await chown(path, identity.uid, identity.gid);
   }
+}
+
+interface SandboxUser extends Identity {
+  readonly name: string;
+  /** Path inside the sandbox. */
+  readonly home: string;
+}
+
+/**
+ * Writes the passwd and group files that the program sees, because Java does not run under a uid without a name. All
+ * users can read them, whatever the umask is, because bubblewrap opens them as the program's user.
+ */
+export async function writeUserFiles(folder: string, user: SandboxUser): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  const texts = renderUserFiles(user);
+  for (const name of userFiles) {
+    const path = join(folder, name);
+    await writeFile(`${path}.new`, texts[name]);
+    await chmod(`${path}.new`, 0o644);
+    await rename(`${path}.new`, path);
+  }
+}
+
+function renderUserFiles({ uid, gid, name, home }: SandboxUser): Record<(typeof userFiles)[number], string> {
+  return {
+    passwd: `${name}:x:${uid}:${gid}:${name}:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n`,
+    group: `${name}:x:${gid}:\nnogroup:x:65534:\n`,
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+  };
 }

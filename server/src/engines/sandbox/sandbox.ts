@@ -10,11 +10,9 @@
  */
 import { release } from "node:os";
 import { Fault } from "../../lib/fault.ts";
-import { renderBubblewrapArguments } from "./bubblewrap-arguments.ts";
+import { renderBubblewrapArguments, renderHiding, readSystemFolders } from "./bubblewrap-arguments.ts";
 import type { ConfinedProgram, ProgramToConfine } from "./confined-program.ts";
 import type { BubblewrapSearch } from "./find-bubblewrap.ts";
-import { renderHiding } from "./hidden-paths.ts";
-import { readSystemFolders } from "./system-folders.ts";
 
 export type Isolation = "auto" | "bubblewrap" | "none";
 

@@ -1,6 +1,6 @@
 import { Fault } from "../../lib/fault.ts";
 import { installCommandHere } from "../../lib/system-programs.ts";
-import { probeTool, otherUsersCanRun } from "./probe-tool.ts";
+import { probeTool, otherUsersCanRun } from "./run-tool.ts";
 
 export interface Python {
   readonly path: string;

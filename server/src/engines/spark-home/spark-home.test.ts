@@ -6,13 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "../../lib/fault.ts";
 import { installCommand } from "../../lib/system-programs.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
-import { makeFinishedFolder } from "../set-up/finished-folder.ts";
+import { makeFinishedFolder, withSetUpLock } from "../set-up/finished-folder.ts";
 import { jvmPartsFor } from "./jvm-parts.ts";
 import { argumentFile, parseLauncherOptions, withoutMissingModules } from "./launch-folder.ts";
 import { parsePython } from "../set-up/find-python.ts";
 import { parseJavaSettings } from "./find-java.ts";
 import { runTool } from "../set-up/run-tool.ts";
-import { withSetUpLock } from "../set-up/set-up-lock.ts";
 import type { SparkHome } from "./spark-home.ts";
 import { startSparkSetUp } from "./spark-set-up.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driverCommandLine, statedMemoryMiB, type DriverRun, type SourceProgram } from "./driver-command-line.ts";
-import { parseMemoryMiB } from "./memory-size.ts";
+import { parseMemoryMiB } from "./setting-values.ts";
 import { parseProperties, renderProperties } from "./properties-file.ts";
 
 const run: DriverRun = {

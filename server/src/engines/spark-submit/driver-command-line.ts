@@ -5,7 +5,7 @@ import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords, runsHere } from "./executor-jars.ts";
 import { javaOptionsOf } from "./java-options.ts";
-import { parseMemoryMiB } from "./memory-size.ts";
+import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
 import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";

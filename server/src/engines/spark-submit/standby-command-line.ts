@@ -1,6 +1,6 @@
 import { Fault } from "../../lib/fault.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
-import { parseMemoryMiB } from "./memory-size.ts";
+import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./java-options.ts";
 

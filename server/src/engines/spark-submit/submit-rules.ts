@@ -1,10 +1,7 @@
 import { invalid } from "../../lib/fault.ts";
-import { checkDebuggerPorts } from "./debugger-ports.ts";
-import { javaOptionsOf } from "./java-options.ts";
-import { parseMemoryMiB } from "./memory-size.ts";
+import { checkDebuggerPorts, javaOptionsOf } from "./java-options.ts";
+import { parseMemoryMiB, checkValue, quoted } from "./setting-values.ts";
 import { isServerOwned, isProtected, refusalOf } from "./setting-rules.ts";
-import { checkValue, quoted } from "./setting-values.ts";
-import { propertiesOf, readSubmitOptions, settingOf, wordsOf, type SubmitOptions } from "./submit-options.ts";
 
 /**
  * Options that were parsed and are allowed. The same rules apply when a command is submitted and when its driver's
@@ -19,14 +16,14 @@ export interface CheckedOptions extends SubmitOptions, CheckedProperties {
 }
 
 /** The settings of the driver's JVM in allowed properties. */
-export interface CheckedProperties {
+interface CheckedProperties {
   readonly javaOptions: readonly string[];
   readonly classPath: readonly string[];
   /** Undefined: the properties do not set it. */
   readonly memoryMiB: number | undefined;
 }
 
-export interface CheckedPlace {
+interface CheckedPlace {
   /** The field that the words come from, for messages. */
   readonly field: string;
   /** Whether tasks run in the driver's own JVM. This affects which options are removed, never which are refused. */
@@ -105,4 +102,86 @@ function checkedProperties(properties: ReadonlyMap<string, string>, field: strin
     classPath: properties.get("spark.driver.extraClassPath")?.split(":").filter(Boolean) ?? [],
     memoryMiB: memory === undefined ? undefined : parseMemoryMiB(memory, field),
   };
+}
+
+/** The options of a spark-submit command line, parsed from its words and not checked by the rules above. */
+interface SubmitOptions {
+  readonly given: readonly SubmitOption[];
+  /** The program and its arguments, which follow the options. */
+  readonly rest: readonly string[];
+}
+
+interface SubmitOption {
+  readonly name: string;
+  /** Undefined for switches. */
+  readonly value: string | undefined;
+}
+
+/** As in `SparkSubmitOptionParser` of Spark 4.1. */
+const withValue = new Set(
+  [
+    "--archives --class --conf --deploy-mode --driver-class-path --driver-cores --driver-default-class-path",
+    "--driver-java-options --driver-library-path --driver-memory --exclude-packages --executor-cores --executor-memory",
+    "--files --jars --keytab --kill --master --name --num-executors --packages --principal --properties-file",
+    "--proxy-user --py-files --queue --remote --repositories --status --total-executor-cores",
+  ].flatMap((names) => names.split(" ")),
+);
+const switches = new Set("--help --load-spark-defaults --supervise --usage-error --verbose --version".split(" "));
+const shortNames: Readonly<Record<string, string>> = { "-c": "--conf", "-h": "--help", "-v": "--verbose" };
+
+function readSubmitOptions(words: readonly string[], field: string): SubmitOptions {
+  const given: SubmitOption[] = [];
+  for (let at = 0; at < words.length;) {
+    const word = words[at] ?? "";
+    if (!word.startsWith("-")) return { given, rest: words.slice(at) };
+    const [, long, attached] = /^(--[^=]+)=(.+)$/s.exec(word) ?? [];
+    const name = long ?? shortNames[word] ?? word;
+    if (switches.has(name)) {
+      given.push({ name, value: undefined });
+      at += 1;
+    } else if (withValue.has(name)) {
+      const value = attached ?? words[at + 1];
+      if (value === undefined) throw invalid(field, `ends with ${name}, which needs a value`);
+      if (name === "--conf") checkProperty(value, field);
+      given.push({ name, value });
+      at += attached === undefined ? 2 : 1;
+    } else {
+      throw invalid(field, `has ${quoted(name)}, which is not an option of spark-submit`);
+    }
+  }
+  return { given, rest: [] };
+}
+
+const PROPERTY = /^([^=]+)=(.*)$/s;
+
+function checkProperty(text: string, field: string): void {
+  if (!PROPERTY.test(text)) throw invalid(field, `has --conf ${quoted(text)}, which is not key=value`);
+}
+
+/** The name that the rules use: that of the option or, for `--conf`, that of the property. */
+function settingOf({ name, value = "" }: SubmitOption): { name: string; value: string } {
+  if (name !== "--conf") return { name, value };
+  const [, key = "", text = ""] = PROPERTY.exec(value) ?? [];
+  return { name: key.trim(), value: text };
+}
+
+function wordsOf(given: readonly SubmitOption[]): string[] {
+  return given.flatMap(({ name, value }) => (value === undefined ? [name] : [name, value]));
+}
+
+/** Options that are another way to write a property. The option overrides the property. */
+const propertyOf: Readonly<Record<string, string>> = {
+  "--driver-class-path": "spark.driver.extraClassPath",
+  "--driver-java-options": "spark.driver.extraJavaOptions",
+  "--driver-library-path": "spark.driver.extraLibraryPath",
+  "--driver-memory": "spark.driver.memory",
+  "--master": "spark.master",
+  "--name": "spark.app.name",
+};
+
+/** The properties that the options set. As in Spark, the last of several wins. */
+function propertiesOf(given: readonly SubmitOption[]): Map<string, string> {
+  const byConf = given.filter(({ name }) => name === "--conf").map(settingOf);
+  const byOption = given.map(({ name, value = "" }) => ({ name: propertyOf[name] ?? "", value }));
+  return new Map([...byConf, ...byOption].filter(({ name }) => name !== "").map(({ name, value }) => [name, value]));
 }

@@ -1,8 +1,7 @@
 import { ByteSink } from "./byte-sink.ts";
-import { offsetsOf, type ColumnData } from "./column-data.ts";
+import { offsetsOf, type ColumnData, type CellWriter, type ValueWriter } from "./value-writer.ts";
 import { geometryText } from "./geometry-text.ts";
 import { BytesReader, writeEscaped } from "./string-writers.ts";
-import type { CellWriter, ValueWriter } from "./value-writer.ts";
 import { variantJson } from "./variant-json.ts";
 
 const [COMMA, COLON, QUOTE] = [0x2c, 0x3a, 0x22];

@@ -1,10 +1,9 @@
 import type { ByteSink } from "./byte-sink.ts";
 import { writeDate, writeTime, writeTimestamp, type ZoneOffset } from "./calendar-text.ts";
-import { bytesOf, wordsOf, type ColumnData } from "./column-data.ts";
 import { writeDecimal } from "./decimal-text.ts";
 import { calendarIntervalText, writeDayTime, writeYearMonth } from "./interval-text.ts";
 import { toBigInt, writeDouble, writeFloat, writeInt64, writeInteger } from "./number-text.ts";
-import type { ValueWriter } from "./value-writer.ts";
+import { bytesOf, wordsOf, type ColumnData, type ValueWriter } from "./value-writer.ts";
 
 const QUOTE = 0x22;
 

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { ByteSink } from "./byte-sink.ts";
-import { bytesOf, offsetsOf, type ColumnData } from "./column-data.ts";
-import type { Style, ValueWriter } from "./value-writer.ts";
+import { bytesOf, offsetsOf, type ColumnData, type Style, type ValueWriter } from "./value-writer.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -1,4 +1,4 @@
-import { MessageTooLong } from "./thrift-error.ts";
+import { MessageTooLong } from "./thrift-type.ts";
 
 /** A parser that yields whenever it needs more bytes. */
 export type Reading<T> = Generator<undefined, T, undefined>;

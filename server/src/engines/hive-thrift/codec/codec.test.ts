@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { ByteSink } from "./byte-sink.ts";
+import { ByteSink, writeValue } from "./write-value.ts";
 import { ByteSource, type Reading } from "./byte-source.ts";
 import { CallRefused, readReply } from "./message.ts";
 import { readValue } from "./read-value.ts";
-import { ThriftError } from "./thrift-error.ts";
 import {
+  ThriftError,
   bool,
   byte,
   double,
@@ -21,7 +21,6 @@ import {
   type ThriftType,
   type ThriftValue,
 } from "./thrift-type.ts";
-import { writeValue } from "./write-value.ts";
 
 const inner = struct({ name: required(1, string), count: optional(7, i32) });
 const everything = struct({

@@ -1,9 +1,16 @@
-import { ByteSink } from "./byte-sink.ts";
+import { ByteSink, writeValue } from "./write-value.ts";
 import type { ByteSource, Reading } from "./byte-source.ts";
 import { readInt32, readText, readValue } from "./read-value.ts";
-import { ThriftError } from "./thrift-error.ts";
-import { i32, optional, string, struct, type Fields, type StructType, type ThriftValue } from "./thrift-type.ts";
-import { writeValue } from "./write-value.ts";
+import {
+  ThriftError,
+  i32,
+  optional,
+  string,
+  struct,
+  type Fields,
+  type StructType,
+  type ThriftValue,
+} from "./thrift-type.ts";
 
 /** A function in the strict binary protocol. A connection has one call at a time. */
 export interface Signature<A extends Fields = Fields, R extends Fields = Fields> {

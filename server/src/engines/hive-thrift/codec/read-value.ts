@@ -1,7 +1,15 @@
 import type { ByteSource, Reading } from "./byte-source.ts";
-import { ThriftError } from "./thrift-error.ts";
-import type { ListType, MapType, ScalarType, StructType, ThriftType, ThriftValue } from "./thrift-type.ts";
-import { fixedSize, wireTag } from "./wire-tag.ts";
+import {
+  ThriftError,
+  type ListType,
+  type MapType,
+  type ScalarType,
+  type StructType,
+  type ThriftType,
+  type ThriftValue,
+  fixedSize,
+  wireTag,
+} from "./thrift-type.ts";
 
 /** Approximate memory overhead of a value in V8. */
 const valueBytes = 32;

@@ -4,7 +4,7 @@
  */
 export type ThriftType = ScalarType | ListType | MapType | StructType;
 
-export type ScalarKind = "bool" | "byte" | "i16" | "i32" | "i64" | "double" | "string";
+type ScalarKind = "bool" | "byte" | "i16" | "i32" | "i64" | "double" | "string";
 
 export interface ScalarType<K extends ScalarKind = ScalarKind> {
   readonly kind: K;
@@ -90,3 +90,39 @@ export function required<T extends ThriftType>(id: number, type: T): Field<T, tr
 export function optional<T extends ThriftType>(id: number, type: T): Field<T, false> {
   return { id, type, isRequired: false };
 }
+
+/** Type codes on the wire. Sets are encoded like lists; Thrift 0.19 added `uuid`. */
+export const wireTag = {
+  stop: 0,
+  bool: 2,
+  byte: 3,
+  double: 4,
+  i16: 6,
+  i32: 8,
+  i64: 10,
+  string: 11,
+  struct: 12,
+  map: 13,
+  set: 14,
+  list: 15,
+  uuid: 16,
+} as const satisfies Record<ThriftType["kind"] | "stop" | "set" | "uuid", number>;
+
+/** Sizes in bytes of the types with a fixed size. */
+export const fixedSize: ReadonlyMap<number, number> = new Map([
+  [wireTag.bool, 1],
+  [wireTag.byte, 1],
+  [wireTag.i16, 2],
+  [wireTag.i32, 4],
+  [wireTag.i64, 8],
+  [wireTag.double, 8],
+  [wireTag.uuid, 16],
+]);
+
+/** The received bytes violate the protocol or exceed a limit. */
+export class ThriftError extends Error {
+  override readonly name = "ThriftError";
+}
+
+/** The message exceeds its budget. */
+export class MessageTooLong extends ThriftError {}

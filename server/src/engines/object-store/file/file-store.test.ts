@@ -20,8 +20,7 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { because, NO_ROOT } from "../../../../test/skip-reasons/skip-reasons.ts";
 import { byScheme } from "../by-scheme.ts";
-import { getText } from "../get-text.ts";
-import type { ObjectStore } from "../object-store.ts";
+import { getText, type ObjectStore } from "../object-store.ts";
 import { fileStore } from "./file-store.ts";
 
 let outside = "";

@@ -18,7 +18,7 @@ import type {
 } from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
-import { translatedBody } from "../translated-body.ts";
+import { translatedBody } from "../object-body.ts";
 import { fileFailure } from "./file-failure.ts";
 import { Folder } from "./folder.ts";
 import { listFiles, unfinishedName } from "./list-files.ts";

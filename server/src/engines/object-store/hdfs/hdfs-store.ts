@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
-import { failureOfConnection, unreadable } from "../connection-failure.ts";
-import { BodySource } from "./body-source.ts";
+import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
+import { BodySource } from "./send-body.ts";
 import { guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import type {
   ByteRange,
@@ -14,13 +14,10 @@ import type {
   ObjectStat,
   ObjectStore,
 } from "../object-store.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
-import { translatedBody } from "../translated-body.ts";
-import { isDone, parseFileStatus, type FileStatus } from "./file-status.ts";
-import { listHdfs, unfinishedName } from "./list-hdfs.ts";
-import { orMissing, parsed } from "./read-answer.ts";
-import { readFolder } from "./read-folder.ts";
+import { translatedBody } from "../object-body.ts";
+import { isDone, parseFileStatus, type FileStatus, orMissing, parsed } from "./webhdfs-answers.ts";
+import { listHdfs, unfinishedName, readFolder } from "./list-hdfs.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface HdfsStoreOptions extends Partial<AgentLimits> {

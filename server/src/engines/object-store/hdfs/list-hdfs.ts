@@ -1,7 +1,9 @@
-import type { ObjectStat } from "../object-store.ts";
-import type { FileStatus } from "./file-status.ts";
+import type { ObjectStat, CallOptions } from "../object-store.ts";
+import { type FileStatus, parseFolderPage, type FolderPage, orMissing, parsed } from "./webhdfs-answers.ts";
+import { unreadable } from "../object-store-error.ts";
+import type { WebHdfsClient } from "./webhdfs-client.ts";
 
-export interface ListedFile extends ObjectStat {
+interface ListedFile extends ObjectStat {
   /** The whole path. */
   key: string;
 }
@@ -10,9 +12,9 @@ export interface ListedFile extends ObjectStat {
 export const unfinishedName = /^\.put-[0-9a-f]{16}$/;
 
 /** The entries of a folder in pages; none if it does not exist. */
-export type ReadFolder = (path: string) => AsyncIterable<readonly FileStatus[]>;
+type ReadFolder = (path: string) => AsyncIterable<readonly FileStatus[]>;
 
-export interface ListHdfsOptions {
+interface ListHdfsOptions {
   readonly prefix: string;
   /** Lists only paths after this one. */
   readonly after: string | undefined;
@@ -81,4 +83,39 @@ function isAtMost(path: string, after: string | undefined): boolean {
 /** Whether everything below this folder sorts before `after`. */
 function endsBefore(folder: string, after: string | undefined): boolean {
   return after !== undefined && !after.startsWith(folder) && isAtMost(folder, after);
+}
+
+interface ReadFolderOptions extends CallOptions {
+  /** With or without a trailing slash. */
+  path: string;
+  /** The start of error messages. */
+  subject: string;
+  maxEntries: number;
+}
+
+/** The entries of a folder in pages. Ends if the folder does not exist or is removed meanwhile. */
+export async function* readFolder(
+  client: WebHdfsClient,
+  { maxEntries, ...folder }: ReadFolderOptions,
+): AsyncGenerator<readonly FileStatus[]> {
+  const path = folder.path.replace(/(.)\/$/, "$1");
+  const readPage = async (startAfter: string): Promise<FolderPage> => {
+    const query = { startAfter };
+    const document = await client.document({ ...folder, path, method: "GET", operation: "LISTSTATUS_BATCH", query });
+    return parsed(folder, () => parseFolderPage(document));
+  };
+  let seen = 0;
+  for (let last = ""; ;) {
+    const page = await orMissing(readPage(last));
+    if (page === undefined) return;
+    const { entries, left } = page;
+    yield entries.filter(({ name }) => name !== ""); // a file lists itself with an empty name
+    if (left === 0) return;
+    seen += entries.length;
+    const before = last;
+    last = entries.at(-1)?.name ?? before;
+    if (last === before) throw unreadable(folder.subject, new Error("the listing repeats a page"));
+    if (seen > maxEntries)
+      throw unreadable(folder.subject, new Error(`the listing has more than ${maxEntries} entries`));
+  }
 }

@@ -1,12 +1,13 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { guardedLookup, type CheckAddress } from "../../../lib/guarded-lookup.ts";
-import { refusedAddress } from "../guarded-agent.ts";
-import { readLimited } from "../read-limited.ts";
+import { refusedAddress, readLimited } from "../guarded-agent.ts";
+import { filePieces } from "../object-body.ts";
+import type { ObjectBody } from "../object-store.ts";
 
-export interface SendOptions {
+interface SendOptions {
   checkAddress: CheckAddress;
   /** Timeout for connecting and for inactivity. */
   idleTimeoutMs: number;
@@ -49,5 +50,47 @@ export async function sendBody(
     return { statusCode: response.statusCode ?? 0, text: await readLimited(response, answerLimitBytes) };
   } finally {
     request.destroy();
+  }
+}
+
+/** A body that distinguishes its own errors from those of the connection: HTTP clients destroy the body with either. */
+export class BodySource {
+  readonly body: Readable | Buffer;
+  readonly #given: ObjectBody;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(given: ObjectBody) {
+    this.#given = given;
+    if (given instanceof Readable) given.on("error", () => undefined); // it may fail before it is read
+    this.body = Buffer.isBuffer(given)
+      ? given
+      : Readable.from(this.#pieces(given instanceof Readable ? given : filePieces(given)), { objectMode: false });
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Stops reading. An open file stays open. */
+  end(): void {
+    if (!Buffer.isBuffer(this.body)) this.body.destroy();
+    if (this.#given instanceof Readable) this.#given.destroy();
+  }
+
+  /** Not `for await`: the client's errors are thrown at `yield` and must not be taken for those of the source. */
+  async *#pieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const pieces = source[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const step = await pieces.next().catch((error: unknown) => {
+          this.#failure = { error };
+          throw error;
+        });
+        if (step.done === true) return;
+        yield step.value;
+      }
+    } finally {
+      await pieces.return?.();
+    }
   }
 }

@@ -3,13 +3,18 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { isNestedDeeper } from "../../../lib/json-depth.ts";
-import { failureOfConnection, unreadable } from "../connection-failure.ts";
-import { readLimited } from "../read-limited.ts";
-import { sendRequest } from "../send-request.ts";
+import {
+  failureOfConnection,
+  unreadable,
+  descriptions,
+  type Failure,
+  ObjectStoreError,
+  type ObjectStoreErrorKind,
+} from "../object-store-error.ts";
+import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { sendBody } from "./send-body.ts";
-import { refusalOf } from "./webhdfs-failure.ts";
 
-export interface WebHdfsOptions {
+interface WebHdfsOptions {
   /** `http(s)://host[:port][/path]` of a NameNode or of a gateway in front of it. */
   address: string;
   /** Our user name, which HDFS without Kerberos does not verify. */
@@ -22,7 +27,7 @@ export interface WebHdfsOptions {
   retries: number;
 }
 
-export interface WebHdfsCall {
+interface WebHdfsCall {
   method: "GET" | "PUT" | "DELETE";
   operation: string;
   /** An absolute path without escapes. */
@@ -173,4 +178,54 @@ function thrown({ error, isTransient }: { error: Error; isTransient: boolean }):
 
 function isRedirect({ statusCode }: Response): boolean {
   return statusCode === 307;
+}
+
+/** By the class of the Java exception, which is more specific than the status: most have 403. */
+const kindOfException: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
+  ["FileNotFoundException", "missing"],
+  ["ParentNotDirectoryException", "missing"],
+  ["AccessControlException", "denied"],
+  ["SecurityException", "denied"],
+  ["AuthenticationException", "denied"],
+  ["InvalidToken", "denied"],
+  ["StandbyException", "unreachable"],
+  ["RetriableException", "unreachable"],
+  ["SafeModeException", "unreachable"],
+  ["DSQuotaExceededException", "no-space"],
+  ["NSQuotaExceededException", "no-space"],
+  ["QuotaByStorageTypeExceededException", "no-space"],
+]);
+const transientExceptions: readonly string[] = ["RetriableException"];
+const transientStatuses: readonly number[] = [429, 502, 503, 504];
+
+/** Translates an error response. Pure. */
+function refusalOf(subject: string, status: number, body: string): Failure {
+  const exception = exceptionIn(body);
+  const kind =
+    (exception === null ? undefined : kindOfException.get(exception)) ?? kindOfStatus(status, exception !== null);
+  const reason = exception === null ? String(status) : `${status} ${exception}`;
+  return {
+    error: new ObjectStoreError(kind, `${subject}: ${descriptions[kind]} (${reason})`, {
+      code: exception ?? undefined,
+    }),
+    isTransient: transientStatuses.includes(status) || (exception !== null && transientExceptions.includes(exception)),
+  };
+}
+
+function kindOfStatus(status: number, hasException: boolean): ObjectStoreErrorKind {
+  if (status === 429 || status >= 500) return "unreachable";
+  if (status === 404) return "missing";
+  if ((status === 401 || status === 403) && !hasException) return "denied";
+  return "bad-request";
+}
+
+/** The only text of the server that error messages contain, so it must be a single word. */
+function exceptionIn(body: string): string | null {
+  try {
+    const { RemoteException: details } = JSON.parse(body) as { RemoteException?: { exception?: unknown } }; // checked next
+    const name = details?.exception;
+    return typeof name === "string" && /^[A-Za-z]{1,64}$/.test(name) ? name : null;
+  } catch {
+    return null; // not JSON, for example a proxy's error page, or truncated
+  }
 }

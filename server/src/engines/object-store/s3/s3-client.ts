@@ -3,11 +3,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import aws4 from "aws4";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import { failureOfConnection, type Failure } from "../connection-failure.ts";
-import { readLimited } from "../read-limited.ts";
-import { sendRequest } from "../send-request.ts";
+import {
+  failureOfConnection,
+  type Failure,
+  descriptions,
+  ObjectStoreError,
+  type ObjectStoreErrorKind,
+} from "../object-store-error.ts";
+import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { queryText, s3Address, type S3Endpoint } from "./s3-address.ts";
-import { failureOfStatus } from "./s3-failure.ts";
 import { parseErrorCode } from "./s3-xml.ts";
 
 export interface S3Credentials {
@@ -16,7 +20,7 @@ export interface S3Credentials {
   sessionToken?: string | undefined;
 }
 
-export interface S3ClientOptions extends S3Endpoint {
+interface S3ClientOptions extends S3Endpoint {
   credentials: S3Credentials;
   dispatcher: Dispatcher;
   clock: Clock;
@@ -142,4 +146,42 @@ function regionOf({ statusCode, headers }: S3Response): string | null {
 /** Exponential backoff, half of it random, so that calls that failed together are not retried together. */
 function pauseMs(attempt: number, random: number): number {
   return Math.min(firstPauseMs * 2 ** attempt, maxPauseMs) * (0.5 + random / 2);
+}
+
+/** Error codes that are more specific than their status. */
+const kindOfCode: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
+  ["ExpiredToken", "denied"],
+  ["InvalidToken", "denied"],
+  ["TokenRefreshRequired", "denied"],
+  ["InvalidAccessKeyId", "denied"],
+  ["SignatureDoesNotMatch", "denied"],
+  ["EntityTooLarge", "too-large"],
+  ["QuotaExceeded", "no-space"],
+  ["XMinioStorageFull", "no-space"],
+]);
+const transientStatuses: readonly number[] = [429, 500, 502, 503, 504];
+
+/** Translates an error response. Pure. */
+function failureOfStatus(subject: string, status: number, code: string | null, region: string | null): Failure {
+  const kind = (code === null ? undefined : kindOfCode.get(code)) ?? kindOfStatus(status);
+  const reason = [status >= 100 ? String(status) : "", code ?? ""].filter((text) => text !== "").join(" ");
+  const actualRegion = region === null ? "" : `; the bucket is in the region ${region}`;
+  const skewed = code === "RequestTimeTooSkewed" ? "; the clock of this server or of the store is wrong" : "";
+  return {
+    error: new ObjectStoreError(kind, `${subject}: ${descriptions[kind]} (${reason})${actualRegion}${skewed}`, {
+      code: code ?? undefined,
+    }),
+    isTransient: transientStatuses.includes(status),
+  };
+}
+
+function kindOfStatus(status: number): ObjectStoreErrorKind {
+  if (status === 401 || status === 403) return "denied";
+  if (status === 404) return "missing";
+  if (status === 413) return "too-large";
+  if (status === 416) return "bad-range";
+  if (status === 507) return "no-space";
+  if (status === 429 || status >= 500) return "unreachable";
+  if (status >= 300) return "bad-request";
+  return "bad-response";
 }

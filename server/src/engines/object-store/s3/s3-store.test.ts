@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useSeaweedFs } from "../../../../test/seaweedfs/seaweedfs.ts";
 import { liveBytes } from "../../../../test/memory/live-memory.ts";
 import { systemClock } from "../../../lib/clock.ts";
-import { getText } from "../get-text.ts";
-import type { ObjectEntry, ObjectStore } from "../object-store.ts";
+import { getText, type ObjectEntry, type ObjectStore } from "../object-store.ts";
 import { S3Client } from "./s3-client.ts";
 import { s3Store, type S3StoreOptions } from "./s3-store.ts";
 

@@ -1,10 +1,9 @@
 import { systemClock, type Clock } from "../../../lib/clock.ts";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import type { ByteRange, FolderEntry, ListOptions, ObjectEntry, ObjectStat, ObjectStore } from "../object-store.ts";
-import { failureOfConnection, unreadable } from "../connection-failure.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
+import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
-import { translatedBody } from "../translated-body.ts";
+import { translatedBody } from "../object-body.ts";
 import { guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import { S3Client, type S3Credentials, type S3Response } from "./s3-client.ts";
 import { upload, type UploadLimits } from "./s3-upload.ts";

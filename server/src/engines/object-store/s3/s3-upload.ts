@@ -1,8 +1,7 @@
 import { addAbortSignal, Readable } from "node:stream";
-import { filePieces } from "../file-pieces.ts";
+import { filePieces } from "../object-body.ts";
 import type { ObjectBody, PutOptions } from "../object-store.ts";
-import { unreadable } from "../connection-failure.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
+import { unreadable, ObjectStoreError } from "../object-store-error.ts";
 import type { ObjectUri } from "../object-uri.ts";
 import type { S3Call, S3Client, S3Response } from "./s3-client.ts";
 import { formatPartList, parseErrorCode, parseUploadId } from "./s3-xml.ts";

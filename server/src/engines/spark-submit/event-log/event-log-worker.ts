@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { basename } from "node:path";
 import { parentPort } from "node:worker_threads";
-import type { TurnReply, TurnRequest } from "./event-log-protocol.ts";
+import type { TurnReply, TurnRequest } from "./event-logs.ts";
 import { EventLogReader } from "./event-log-reader.ts";
 
 /**

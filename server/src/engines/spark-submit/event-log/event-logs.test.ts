@@ -3,9 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TurnReply, TurnRequest, TurnTaker } from "./event-log-protocol.ts";
-import { EventLogThread } from "./event-log-thread.ts";
-import { eventLogs, type EventLogs, type EventLogsOptions } from "./event-logs.ts";
+import {
+  type TurnReply,
+  type TurnRequest,
+  type TurnTaker,
+  EventLogThread,
+  eventLogs,
+  type EventLogs,
+  type EventLogsOptions,
+} from "./event-logs.ts";
 
 const log = pino({ level: "silent" });
 const started = '{"Event":"SparkListenerJobStart","Job ID":0,"Stage Infos":[{"Stage ID":0,"Number of Tasks":2}]}\n';

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { endUnusedProcesses } from "./end-unused-processes.ts";
+import { endUnusedProcesses } from "./cluster-control.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 
 const given = useServer();

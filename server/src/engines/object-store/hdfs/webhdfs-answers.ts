@@ -1,4 +1,5 @@
 import type { ObjectStat } from "../object-store.ts";
+import { unreadable, ObjectStoreError } from "../object-store-error.ts";
 
 /** The status of a file or folder in WebHDFS. */
 export interface FileStatus extends ObjectStat {
@@ -57,4 +58,22 @@ function integer(value: unknown): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
     throw new Error("a number is not a natural number");
   return value;
+}
+
+/** Undefined if the file or folder does not exist. */
+export async function orMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ObjectStoreError && error.kind === "missing") return undefined;
+    throw error;
+  }
+}
+
+export function parsed<T>({ subject }: { readonly subject: string }, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw unreadable(subject, error);
+  }
 }

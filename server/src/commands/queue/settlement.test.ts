@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { querySchema } from "./query-schema.ts";
+import { querySchema } from "./settlement.ts";
 
 const columns = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `c${index}`, type: "int" }));
 

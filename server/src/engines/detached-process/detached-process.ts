@@ -1,15 +1,13 @@
 /**
  * Processes that outlive our server. `startDetached` starts one in a session of its own, without our descriptors and
- * with only the given environment. Its handle (`process-handle.ts`) finds it again after our restart, and `stopSession`
+ * with only the given environment. Its handle finds it again after our restart (`findProcess`), and `stopSession`
  * ends it with all its descendants.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { Fault } from "../../lib/fault.ts";
-import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
-import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
-import type { ProcessHandle } from "./process-handle.ts";
+import { readBootId, startTimeOfChild, findProcessLinks } from "../../lib/process-table.ts";
 import { setSessionNice } from "./session-nice.ts";
 
 export interface DetachedProgram {
@@ -58,5 +56,57 @@ export async function startDetached(program: DetachedProgram): Promise<ProcessHa
     return { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+/**
+ * Identifies a process uniquely, even after a restart of our server: a pid alone is reused. Stored as JSON. After a
+ * reboot, the processes of all earlier handles are gone.
+ */
+export interface ProcessHandle {
+  readonly bootId: string;
+  readonly pid: number;
+  /** Opaque; unique together with the pid until the next reboot. */
+  readonly startTime: string;
+}
+
+export function parseProcessHandle(value: unknown): ProcessHandle | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { bootId, pid, startTime } = value as Partial<Record<keyof ProcessHandle, unknown>>; // checked below
+  if (typeof bootId !== "string" || typeof startTime !== "string") return undefined;
+  // To kill(2), 0 and negative numbers are process groups; 1 is init.
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 2) return undefined;
+  return { bootId, pid, startTime };
+}
+
+/** A zombie, another process with the same pid, and a process from before a reboot count as gone. */
+export async function findProcess(handle: ProcessHandle): Promise<"running" | "gone"> {
+  if (handle.bootId !== (await readBootId())) return "gone";
+  const found = await findProcessLinks(handle.pid);
+  return found?.startTime === handle.startTime ? "running" : "gone";
+}
+
+const closeOnExec = 0o2000000;
+let closed = false;
+
+/**
+ * Closes inherited descriptors that a child process would inherit again. Node marks inherited descriptors close-on-exec
+ * only up to the first gap above 15. A pipe of our parent would stay open in detached processes, and its reader would
+ * wait for them. Works only on Linux.
+ */
+export function closeInheritedDescriptors(): void {
+  if (closed || process.platform !== "linux") return;
+  closed = true;
+  for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
+    if (descriptor > 2 && isInheritable(descriptor)) closeSync(descriptor);
+  }
+}
+
+function isInheritable(descriptor: number): boolean {
+  try {
+    const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0;
+  } catch {
+    return false; // the descriptor that listed the folder is already closed
   }
 }

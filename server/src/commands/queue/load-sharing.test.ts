@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Candidate } from "../store/claims.ts";
 import type { PlannedClaim } from "./claim-plan.ts";
-import { spreadClaims, type NodeLoad } from "./spread-claims.ts";
+import { spreadClaims, type NodeLoad } from "./load-sharing.ts";
 
 function load(id: string, commands = 0, more: Partial<NodeLoad> = {}): NodeLoad {
   return { id, budgetMiB: 1000, usedMiB: commands * 100, commands, ofCluster: new Map([[1, commands]]), ...more };
