@@ -14,7 +14,7 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
   // Longer than the product's five seconds, because a paused machine is not an outage.
   const server = { host, port, user, password, connectionTimeoutMillis: 60_000 };
   const database = `test_${randomBytes(6).toString("hex")}`;
-  await asMaintenance(server, `create database ${database} template ${template}`);
+  await asMaintenance(server, `create database ${database} template ${template} strategy file_copy`);
   return {
     connection: { ...server, database },
     drop: () =>
