@@ -15,7 +15,7 @@ import type { Secret } from "../../lib/secret.ts";
 import { asConnectError, ConnectError } from "./connect-error.ts";
 import { GrpcCall } from "./grpc-call.ts";
 
-interface ConnectAddress {
+export interface ConnectAddress {
   readonly host: string;
   /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
   readonly address?: string | undefined;

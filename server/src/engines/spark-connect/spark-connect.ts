@@ -12,23 +12,13 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
-import type { Secret } from "../../lib/secret.ts";
 import { ConnectError } from "./connect-error.ts";
 import type { Patience } from "./connect-execution.ts";
-import { ConnectRpc } from "./connect-rpc.ts";
+import { ConnectRpc, type ConnectAddress } from "./connect-rpc.ts";
 import { OpenSession, type ConnectSession } from "./connect-session.ts";
 import { SparkConnectService } from "./messages/base_pb.ts";
 
-export interface ConnectOptions {
-  readonly host: string;
-  /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
-  readonly address?: string | undefined;
-  readonly port: number;
-  /** A Unix socket of the server, used instead of the port. */
-  readonly socket?: string | undefined;
-  /** Undefined for a server without authentication. */
-  readonly token?: Secret | undefined;
-  readonly tls?: boolean;
+export interface ConnectOptions extends ConnectAddress {
   /** The owner of the sessions: the same session id of another user is another session. */
   readonly sessionUser: string;
   /**

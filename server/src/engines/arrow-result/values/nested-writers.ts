@@ -59,61 +59,52 @@ interface KeyAndValue {
   readonly value: CellWriter;
 }
 
-/** Writes `{1:"a",2:"b"}`. Spark's command line sorts the entries by their text. */
-export class SortedMapWriter implements ValueWriter {
-  readonly #entry: KeyAndValue;
-  readonly #scratch = new ByteSink(256);
-  #offsets: Int32Array = new Int32Array(1);
+abstract class MapWriter implements ValueWriter {
+  protected readonly entry: KeyAndValue;
+  protected readonly scratch = new ByteSink(256);
+  protected offsets: Int32Array = new Int32Array(1);
 
   constructor(entry: KeyAndValue) {
-    this.#entry = entry;
+    this.entry = entry;
   }
 
   load(data: ColumnData): void {
-    this.#offsets = offsetsOf(data, false);
-    loadEntry(this.#entry, data);
+    this.offsets = offsetsOf(data, false);
+    loadEntry(this.entry, data);
   }
 
-  write(sink: ByteSink, index: number): void {
+  abstract write(sink: ByteSink, index: number): void;
+}
+
+/** Writes `{1:"a",2:"b"}`. Spark's command line sorts the entries by their text. */
+export class SortedMapWriter extends MapWriter {
+  override write(sink: ByteSink, index: number): void {
     const entries: string[] = [];
-    for (let i = this.#offsets[index] ?? 0; i < (this.#offsets[index + 1] ?? 0); i++) {
-      this.#scratch.at = 0;
-      this.#entry.key.write(this.#scratch, i);
-      this.#scratch.byte(COLON);
-      this.#entry.value.write(this.#scratch, i);
-      entries.push(this.#scratch.toText(0));
+    for (let i = this.offsets[index] ?? 0; i < (this.offsets[index + 1] ?? 0); i++) {
+      this.scratch.at = 0;
+      this.entry.key.write(this.scratch, i);
+      this.scratch.byte(COLON);
+      this.entry.value.write(this.scratch, i);
+      entries.push(this.scratch.toText(0));
     }
     sink.text(`{${entries.sort().join(",")}}`);
   }
 }
 
 /** Writes `{"1":"a"}`, because JSON keys are strings. */
-export class JsonMapWriter implements ValueWriter {
-  readonly #entry: KeyAndValue;
-  readonly #scratch = new ByteSink(256);
-  #offsets: Int32Array = new Int32Array(1);
-
-  constructor(entry: KeyAndValue) {
-    this.#entry = entry;
-  }
-
-  load(data: ColumnData): void {
-    this.#offsets = offsetsOf(data, false);
-    loadEntry(this.#entry, data);
-  }
-
-  write(sink: ByteSink, index: number): void {
-    const [start, end] = [this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0];
+export class JsonMapWriter extends MapWriter {
+  override write(sink: ByteSink, index: number): void {
+    const [start, end] = [this.offsets[index] ?? 0, this.offsets[index + 1] ?? 0];
     sink.byte(OPEN_OBJECT);
     for (let i = start; i < end; i++) {
       if (i > start) sink.byte(COMMA);
-      this.#scratch.at = 0;
-      this.#entry.key.write(this.#scratch, i);
+      this.scratch.at = 0;
+      this.entry.key.write(this.scratch, i);
       sink.byte(QUOTE);
-      writeEscaped(sink, this.#scratch.bytes, 0, this.#scratch.at);
+      writeEscaped(sink, this.scratch.bytes, 0, this.scratch.at);
       sink.byte(QUOTE);
       sink.byte(COLON);
-      this.#entry.value.write(sink, i);
+      this.entry.value.write(sink, i);
     }
     sink.byte(CLOSE_OBJECT);
   }
