@@ -162,61 +162,46 @@ export class Dispatcher {
       if (this.#runs.get(command.id) === run) this.#runs.delete(command.id);
       if (end === "released") this.#releases.set(command.id, releases + 1);
       else this.#releases.delete(command.id);
-      this.#polling?.hurry(); // its slot is free now
+      // A run that was left is adopted by the next regular poll: it may fail again.
+      if (end !== "left") this.poke();
     });
   }
 }
 
 interface Repetition {
-  /** Runs the work again soon: at once, right after the current run, or after the pause that follows an idle run. */
+  /** Runs the work again at once, or right after the current run. */
   poke(): void;
-  /** Runs the work again without such a pause. */
-  hurry(): void;
   readonly ended: Promise<void>;
 }
 
+/** Each submission pokes. To run the work for each of them would cost as much as the submissions themselves. */
+const SHORTEST_PAUSE_MS = 20;
+
 /** `idle`: there was nothing to do, and an immediate repetition would find nothing either. */
 type Worked = "busy" | "idle";
-
-/**
- * Each submission pokes, and to run the work for each of them would cost as much as the submissions themselves. So idle
- * runs take about a tenth of the time at most.
- */
-const IDLE_PAUSE = { timesRun: 10, leastMs: 20, mostMs: 100 };
 
 /**
  * Runs `work` now, and again `everyMs` after each end, never two at the same time. After an idle run, a poke has to wait a
  * moment. A failure is logged, and the next run follows.
  */
 function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
-  let poked = Promise.withResolvers<void>();
-  let hurried = Promise.withResolvers<void>();
+  let wake = Promise.withResolvers<void>();
   const run = async (): Promise<void> => {
     while (!stopping.aborted) {
-      poked = Promise.withResolvers<void>();
-      hurried = Promise.withResolvers<void>();
-      const startedAt = performance.now();
+      wake = Promise.withResolvers<void>();
+      const shortestPause = delay(SHORTEST_PAUSE_MS);
       let worked: Worked = "idle";
       try {
         worked = await work();
       } catch (error) {
         if (!stopping.aborted) log.warn({ err: error }, "the queue cannot be read; trying again");
       }
-      const pause = worked === "idle" ? delay(idlePauseMs(performance.now() - startedAt)) : undefined;
-      const timer = setTimeout(poked.resolve, everyMs);
-      await (stopping.aborted ? undefined : poked.promise);
+      const timer = setTimeout(wake.resolve, everyMs);
+      await (stopping.aborted ? undefined : wake.promise);
       clearTimeout(timer);
-      await Promise.race([pause, hurried.promise]);
+      if (worked === "idle") await shortestPause;
     }
   };
-  const hurry = (): void => {
-    poked.resolve();
-    hurried.resolve();
-  };
-  stopping.addEventListener("abort", hurry);
-  return { poke: () => poked.resolve(), hurry, ended: run() };
-}
-
-function idlePauseMs(runMs: number): number {
-  return Math.min(Math.max(IDLE_PAUSE.timesRun * runMs, IDLE_PAUSE.leastMs), IDLE_PAUSE.mostMs);
+  stopping.addEventListener("abort", () => wake.resolve());
+  return { poke: () => wake.resolve(), ended: run() };
 }

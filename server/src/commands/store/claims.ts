@@ -46,8 +46,9 @@ export function listCandidates(
   { perLane, perAccount, budgetMiB }: CandidateLimits,
 ): Promise<Candidate[]> {
   // Numbers in the text instead of parameters: with parameters, PostgreSQL would often plan the query anew at each poll,
-  // which takes longer than the query.
-  const nodeSize = sizeClass(String(Math.trunc(budgetMiB)));
+  // which takes longer than running it.
+  if (![perLane, perAccount, budgetMiB].every(Number.isSafeInteger)) throw new TypeError("limits must be integers");
+  const nodeSize = sizeClass(String(budgetMiB));
   return db.query<Candidate>(
     `with recursive busy as (
        (select cluster_id, lane, ${SIZE} as size from command
@@ -97,7 +98,8 @@ export function listCandidates(
             coalesce(running_of_account.commands, 0) as "accountRunning",
             coalesce(running.commands, 0) as "clusterRunning"
      from chosen
-     join command on command.id = chosen.id
+     -- One by one: a plan from when the table was small would otherwise read all of it.
+     cross join lateral (select * from command where command.id = chosen.id limit 1) command
      join cluster on cluster.id = command.cluster_id
      left join app on app.id = command.app_id
      left join running_of_account on running_of_account.account_id = cluster.account_id

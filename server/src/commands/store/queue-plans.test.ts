@@ -40,7 +40,13 @@ let held: Claim = { id: 0, fence: 1, nodeId: own };
 
 beforeAll(async () => {
   database = await cloneDatabase();
-  const db = openDatabase({ ...database.connection, max: 1 });
+  accountId = await foundAccount(database);
+  client = await connect(database);
+  await fill();
+});
+
+async function foundAccount({ connection }: TestDatabase): Promise<number> {
+  const db = openDatabase({ ...connection, max: 1 });
   const founded = await db.asSystem((tx) =>
     createAccountWithAdmin(tx, {
       account: { name: "Plans", parentId: null, plan: "free" },
@@ -50,11 +56,14 @@ beforeAll(async () => {
     }),
   );
   await db.close();
-  accountId = founded.accountId;
-  client = new Client(database.connection);
-  await client.connect();
-  await fill();
-});
+  return founded.accountId;
+}
+
+async function connect({ connection }: TestDatabase): Promise<Client> {
+  const connected = new Client(connection);
+  await connected.connect();
+  return connected;
+}
 
 afterAll(async () => {
   await client.end();
@@ -89,8 +98,9 @@ async function insertCommands(
   status: string,
   nodeId: string | null,
   { lane = "program", memoryMiB = 0 }: { lane?: string; memoryMiB?: number } = {},
+  into = { client, accountId },
 ): Promise<void> {
-  await client.query(
+  await into.client.query(
     `insert into command (account_id, user_id, label, cluster_id, command_type, command, template, request_id, status,
        created_at, start_time, end_time, fence, attempt, node_id, handle, lane, memory_mib)
      select c.account_id, m.user_id, 'default', c.id, 'SparkCommand', '{"language":"python"}', 'generic', 'r', $3,
@@ -99,7 +109,7 @@ async function insertCommands(
        case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end, $5, $6
      from cluster c join membership m on m.account_id = c.account_id, generate_series(1, $2) n
      where c.account_id = $1`,
-    [accountId, count, status, nodeId, lane, memoryMiB],
+    [into.accountId, count, status, nodeId, lane, memoryMiB],
   );
 }
 
@@ -230,6 +240,28 @@ test("listCandidates reads the texts of a limited number of commands of an accou
     candidates.map(({ id }) => id),
   ]);
   expect(rows).toEqual([{ lanes: CANDIDATES.perAccount }]);
+});
+
+test("listCandidates is fast with a plan from before the first command", async () => {
+  const young = await cloneDatabase();
+  const into = { client: await connect(young), accountId: await foundAccount(young) };
+  try {
+    // The first poll prepares the statement, and connections keep its plan until the table is analyzed.
+    const query: Tx["query"] = async (text) => (await into.client.query(`prepare poll as ${text}; execute poll`), []);
+    await listCandidates({ query }, CANDIDATES);
+    await insertCommands(10_000, "done", null, {}, into);
+    await insertCommands(20, "waiting", null, {}, into);
+    const { rows } = await into.client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+      "explain (analyze, buffers, format json) execute poll",
+    );
+    const [plan] = rows.map((row) => row["QUERY PLAN"][0].Plan);
+    if (plan === undefined) throw new Error("no plan");
+    expect(plan["Actual Rows"]).toBe(CANDIDATES.perLane);
+    expect(buffersOf(plan)).toBeLessThan(FEW_BUFFERS + CANDIDATES.perLane * BUFFERS_PER_CANDIDATE);
+  } finally {
+    await into.client.end();
+    await young.drop();
+  }
 });
 
 function fail(): never {
