@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
-import { takeSystemdSockets } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";
 import type { StopSignals } from "./start.ts";
 
@@ -67,6 +66,7 @@ async function loadConfigAndWarn(): Promise<Config> {
 }
 
 async function runServer(config: Config): Promise<void> {
+  const { takeSystemdSockets } = await import("./http/listen.ts");
   const sockets = takeSystemdSockets(process.env, process.pid);
   const [{ start }, { openLog }] = await Promise.all([import("./start.ts"), import("./open-log.ts")]);
   const { log, say, showProgress } = openLog(config);

@@ -19,11 +19,11 @@ interface Asked {
   waited?: Readonly<Record<number, number>>;
 }
 
-const laneOf = ({ kind, appId }: Candidate): string => `${kind} of app ${appId}`;
+const laneNameOf = ({ kind, appId }: Candidate): string => `${kind} of app ${appId}`;
 
 function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
   const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
-  return planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs });
+  return planClaims({ candidates, caps, room, laneNameOf, memoryOf, waitedMs });
 }
 
 const idsOf = ({ claims }: { claims: readonly PlannedClaim[] }): number[] =>

@@ -29,7 +29,7 @@ export interface PlanInput {
   readonly candidates: readonly Candidate[];
   readonly caps: Caps;
   readonly room: NodeRoom;
-  readonly laneOf: (candidate: Candidate) => string;
+  readonly laneNameOf: (candidate: Candidate) => string;
   readonly memoryOf: (candidate: Candidate) => number | SharedNeed;
   /** How long this node has seen the command wait for memory, in milliseconds. */
   readonly waitedMs: (candidate: Candidate) => number;
@@ -42,8 +42,8 @@ export interface PlanInput {
  * holds up no smaller one among the candidates. The candidates are the first of their lane, by size class: many commands
  * that are too large for the node can keep smaller ones of their own class out of the list (`listCandidates`).
  */
-export function planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs }: PlanInput): ClaimPlan {
-  const laneKey = (each: Candidate): string => `${each.clusterId}/${laneOf(each)}`;
+export function planClaims({ candidates, caps, room, laneNameOf, memoryOf, waitedMs }: PlanInput): ClaimPlan {
+  const laneKey = (each: Candidate): string => `${each.clusterId}/${laneNameOf(each)}`;
   const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
   const accounts = new Map(candidates.map((each) => [each.accountId, each.accountRunning]));
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));

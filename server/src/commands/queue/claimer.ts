@@ -142,7 +142,7 @@ export class Claimer {
       candidates,
       caps,
       room,
-      laneOf: (each) => laneOf(kindOf(each), each),
+      laneNameOf: (each) => laneOf(kindOf(each), each),
       memoryOf: (each) => needOf(kindOf(each), each),
       waitedMs: ({ id }) => at - (since.get(id) ?? at),
     });

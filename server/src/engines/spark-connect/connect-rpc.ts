@@ -20,7 +20,10 @@ export interface ConnectAddress {
   /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
   readonly address?: string | undefined;
   readonly port: number;
-  /** A Unix socket of the server. Unlike a port, no other account can take it over when the server has died. */
+  /**
+   * A Unix socket of the server, used instead of the port. Unlike a port, no other account can take it over when the
+   * server has died.
+   */
   readonly socket?: string | undefined;
   /** Undefined for a server without authentication. */
   readonly token?: Secret | undefined;

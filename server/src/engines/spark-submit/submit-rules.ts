@@ -104,7 +104,7 @@ function checkedProperties(properties: ReadonlyMap<string, string>, field: strin
   };
 }
 
-/** The options of a spark-submit command line, parsed from its words and not checked by the rules above. */
+/** The options of a spark-submit command line, parsed from its words and not yet checked. */
 interface SubmitOptions {
   readonly given: readonly SubmitOption[];
   /** The program and its arguments, which follow the options. */

@@ -17,7 +17,7 @@ import type {
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
 import { isDone, parseFileStatus, type FileStatus, orMissing, parsed } from "./webhdfs-answers.ts";
-import { listHdfs, unfinishedName, readFolder } from "./list-hdfs.ts";
+import { listHdfs, unfinishedName, readHdfsFolder } from "./list-hdfs.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface HdfsStoreOptions extends Partial<AgentLimits> {
@@ -150,7 +150,7 @@ async function* list(
   const subject = formatObjectUri(uri);
   let left = maxKeys;
   if (left <= 0) return;
-  const read = (path: string) => readFolder(client, { subject, signal, path, maxEntries });
+  const read = (path: string) => readHdfsFolder(client, { subject, signal, path, maxEntries });
   const tooMany = () => new ObjectStoreError("too-large", `${subject}: a folder has too many entries to sort them`);
   for await (const found of listHdfs(read, { prefix: pathOf(uri.key), after, maxHeldBytes, tooMany })) {
     yield { ...found, uri: formatObjectUri({ ...uri, key: found.key }) };
@@ -166,7 +166,7 @@ async function* folder(
   { signal, maxEntries }: CallOptions & Bounds,
 ): AsyncGenerator<FolderEntry> {
   const path = pathOf(uri.key.endsWith("/") ? uri.key : `${uri.key}/`);
-  for await (const page of readFolder(client, { subject: formatObjectUri(uri), path, signal, maxEntries })) {
+  for await (const page of readHdfsFolder(client, { subject: formatObjectUri(uri), path, signal, maxEntries })) {
     for (const { kind, name, modifiedAt } of page) {
       if (kind === "other" || unfinishedName.test(name)) continue;
       yield { kind, name, uri: formatObjectUri({ ...uri, key: `${path}${name}` }), modifiedAt };

@@ -94,7 +94,7 @@ interface ReadFolderOptions extends CallOptions {
 }
 
 /** The entries of a folder in pages. Ends if the folder does not exist or is removed meanwhile. */
-export async function* readFolder(
+export async function* readHdfsFolder(
   client: WebHdfsClient,
   { maxEntries, ...folder }: ReadFolderOptions,
 ): AsyncGenerator<readonly FileStatus[]> {
