@@ -1,25 +1,13 @@
 /**
  * The import directions of docs/architecture.md, held by `npm test`:
  *
- *   lib ← db, http, engines/* ← access ← the slices ← routes, sealed-columns ← tasks ← compose-* ← app ← start, admin ← main
+ *   lib ← db, http, engines/* ← access ← the slices ← routes, sealed-columns ← tasks ← compose ← app ← start, admin ← main
  *
  * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
  * from the wrong side ties two parts together as much as a value does. The one exception: a slice may `import type` from
  * the `contract.ts` of another slice, which declares what the slice offers to others.
  */
-const slices = [
-  "accounts",
-  "users",
-  "clusters",
-  "apps",
-  "commands",
-  "catalog",
-  "datastores",
-  "packages",
-  "folders",
-  "notebooks",
-  "schedules",
-];
+const slices = ["accounts", "users", "clusters", "apps", "commands", "catalog"];
 const leaves = ["lib/", "db/", "http/", "engines/"];
 const contracts = slices.map((slice) => `${slice}/contract.ts`);
 const everySlice = ["access/", ...slices.map((slice) => `${slice}/`)];
@@ -40,56 +28,8 @@ const mayImport = {
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
   "open-log.ts": ["lib/", "http/", "commands/", "config.ts"],
   "set-up.ts": ["lib/", "engines/", "config.ts"],
-  "run-allowance.ts": ["lib/", "engines/", "config.ts", "config/"],
-  "compose-node.ts": [...leaves, ...everySlice, "openapi-document.ts", "config.ts"],
-  "compose-isolation.ts": [...leaves, ...everySlice, "config.ts"],
-  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts", "run-allowance.ts", "compose-isolation.ts"],
-  "compose-kinds.ts": [...leaves, ...everySlice, "compose-node.ts", "compose-sparks.ts"],
-  "compose-queue.ts": [
-    ...leaves,
-    ...everySlice,
-    "run-allowance.ts",
-    "compose-node.ts",
-    "compose-sparks.ts",
-    "compose-kinds.ts",
-  ],
-  "compose-services.ts": [
-    ...leaves,
-    ...everySlice,
-    "config.ts",
-    "compose-node.ts",
-    "compose-sparks.ts",
-    "compose-queue.ts",
-  ],
-  "compose-server.ts": [
-    ...leaves,
-    ...everySlice,
-    "routes.ts",
-    "openapi-document.ts",
-    "compose-node.ts",
-    "compose-services.ts",
-  ],
-  "compose-tasks.ts": [
-    ...leaves,
-    ...everySlice,
-    "tasks.ts",
-    "config.ts",
-    "compose-node.ts",
-    "compose-sparks.ts",
-    "compose-queue.ts",
-    "compose-services.ts",
-  ],
-  "app.ts": [
-    ...leaves,
-    ...everySlice,
-    "compose-node.ts",
-    "compose-sparks.ts",
-    "compose-kinds.ts",
-    "compose-queue.ts",
-    "compose-services.ts",
-    "compose-server.ts",
-    "compose-tasks.ts",
-  ],
+  "compose/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "openapi-document.ts", "config.ts", "config/"],
+  "app.ts": [...leaves, ...everySlice, "compose/"],
   "end-everything.ts": [...leaves, ...everySlice, "config.ts"],
   "admin/": [
     ...leaves,

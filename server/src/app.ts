@@ -1,19 +1,19 @@
 import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import type { ProgramDriver } from "./commands/programs/program-driver.ts";
-import { composeKinds, type ListKinds } from "./compose-kinds.ts";
-import { composeNode, type NodeOptions } from "./compose-node.ts";
-import { composeQueue, type QueueParts } from "./compose-queue.ts";
-import { composeServer, readinessParts } from "./compose-server.ts";
-import { composeServices, type Services } from "./compose-services.ts";
-import { composeSparks, type Sparks } from "./compose-sparks.ts";
-import { composeTasks } from "./compose-tasks.ts";
+import { composeKinds, type ListKinds } from "./compose/kinds.ts";
+import { composeNode, type NodeOptions } from "./compose/node.ts";
+import { composeQueue, type QueueParts } from "./compose/queue.ts";
+import { composeServer, readinessParts } from "./compose/server.ts";
+import { composeServices, type Services } from "./compose/services.ts";
+import { composeSparks, type Sparks } from "./compose/sparks.ts";
+import { composeTasks } from "./compose/tasks.ts";
 import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { listen, type Listening, type ListeningSocket } from "./http/listen.ts";
 import { runPeriodically } from "./lib/periodic.ts";
 
 /**
- * The composition root: only this file and the `compose-*.ts` beside it construct things. `startApp` needs a migrated
+ * The composition root: only this file and those in `compose/` construct things. `startApp` needs a migrated
  * database and returns a listening server. `start.ts` decides which database that is; tests pass in their own.
  */
 export interface App {

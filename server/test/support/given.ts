@@ -10,7 +10,7 @@ import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
 import type { AppControl } from "../../src/apps/app-control.ts";
 import type { ClusterControl } from "../../src/clusters/control.ts";
-import type { ListKinds } from "../../src/compose-kinds.ts";
+import type { ListKinds } from "../../src/compose/kinds.ts";
 import type { ProgramDriver } from "../../src/commands/programs/program-driver.ts";
 import { readConfig, type Config } from "../../src/config.ts";
 import type { Clock } from "../../src/lib/clock.ts";

@@ -1,15 +1,15 @@
-import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
-import type { ClusterControl } from "./clusters/control.ts";
-import { AccountDisk } from "./commands/account-disk/account-disk.ts";
-import type { CommandKinds } from "./commands/kinds/command-kinds.ts";
-import { openCommandEvents, type CommandEventSource } from "./commands/queue/command-events.ts";
-import { openQueue, type Queue } from "./commands/queue/open-queue.ts";
-import { findEnded } from "./commands/store/outcome.ts";
-import { AppServers } from "./commands/warm-servers/app-servers.ts";
-import { clusterControl } from "./commands/warm-servers/cluster-control.ts";
-import type { NodeParts } from "./compose-node.ts";
-import { leaseFile, type Sparks } from "./compose-sparks.ts";
-import { openNotifications, ownNotifications } from "./db/notifications.ts";
+import { clusterServices, type ClusterServices } from "../clusters/cluster-services.ts";
+import type { ClusterControl } from "../clusters/control.ts";
+import { AccountDisk } from "../commands/account-disk/account-disk.ts";
+import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
+import { openCommandEvents, type CommandEventSource } from "../commands/queue/command-events.ts";
+import { openQueue, type Queue } from "../commands/queue/open-queue.ts";
+import { findEnded } from "../commands/store/outcome.ts";
+import { AppServers } from "../commands/warm-servers/app-servers.ts";
+import { clusterControl } from "../commands/warm-servers/cluster-control.ts";
+import type { NodeParts } from "./node.ts";
+import { leaseFile, type Sparks } from "./sparks.ts";
+import { openNotifications, ownNotifications } from "../db/notifications.ts";
 import { shareOfDisk } from "./run-allowance.ts";
 
 /** The parts that run commands on this node, with the clusters and apps that commands run in. */

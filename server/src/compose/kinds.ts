@@ -1,9 +1,9 @@
-import { accountRefresh } from "./catalog/refresh/refresh-account-table.ts";
-import { allKinds, type KindParts } from "./commands/kinds/all-kinds.ts";
-import { type CommandKind, commandKinds, type CommandKinds } from "./commands/kinds/command-kinds.ts";
-import type { NodeParts } from "./compose-node.ts";
-import type { Sparks } from "./compose-sparks.ts";
-import { resultRenderer } from "./engines/arrow-result/result-renderer.ts";
+import { accountRefresh } from "../catalog/refresh/refresh-account-table.ts";
+import { allKinds, type KindParts } from "../commands/kinds/all-kinds.ts";
+import { type CommandKind, commandKinds, type CommandKinds } from "../commands/kinds/command-kinds.ts";
+import type { NodeParts } from "./node.ts";
+import type { Sparks } from "./sparks.ts";
+import { resultRenderer } from "../engines/arrow-result/result-renderer.ts";
 
 export type ListKinds = (parts: KindParts) => CommandKind[];
 

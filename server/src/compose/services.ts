@@ -1,22 +1,22 @@
-import { limitsOf, type Limits } from "./access/limits.ts";
-import type { AccountServices } from "./accounts/account-services.ts";
-import { readAccount } from "./accounts/store/account.ts";
-import type { AppControl, WithAppControl } from "./apps/app-control.ts";
-import { openSensors, type WithSensors } from "./catalog/sensors/open-sensors.ts";
-import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
-import type { ClusterServices } from "./clusters/cluster-services.ts";
-import { addDefaultCluster } from "./clusters/default-cluster.ts";
-import type { CommandKinds } from "./commands/kinds/command-kinds.ts";
-import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
-import type { SubmissionServices } from "./commands/submit-command.ts";
-import type { NodeParts } from "./compose-node.ts";
-import type { QueueParts } from "./compose-queue.ts";
-import type { Sparks } from "./compose-sparks.ts";
-import type { Config } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
-import type { Clock } from "./lib/clock.ts";
-import type { KeyRing } from "./lib/key-ring.ts";
+import { limitsOf, type Limits } from "../access/limits.ts";
+import type { AccountServices } from "../accounts/account-services.ts";
+import { readAccount } from "../accounts/store/account.ts";
+import type { AppControl, WithAppControl } from "../apps/app-control.ts";
+import { openSensors, type WithSensors } from "../catalog/sensors/open-sensors.ts";
+import type { WithAccountTables } from "../catalog/tables/account-tables.ts";
+import type { ClusterServices } from "../clusters/cluster-services.ts";
+import { addDefaultCluster } from "../clusters/default-cluster.ts";
+import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
+import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
+import type { SubmissionServices } from "../commands/submit-command.ts";
+import type { NodeParts } from "./node.ts";
+import type { QueueParts } from "./queue.ts";
+import type { Sparks } from "./sparks.ts";
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { macroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
 
 /** Everything that the handlers of operations may use. */
 export interface Services

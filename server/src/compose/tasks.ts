@@ -1,13 +1,13 @@
-import { filePruner } from "./commands/prune-files.ts";
-import { announceAddress } from "./commands/store/nodes.ts";
-import type { NodeParts } from "./compose-node.ts";
-import type { QueueParts } from "./compose-queue.ts";
-import type { Services } from "./compose-services.ts";
-import type { Sparks } from "./compose-sparks.ts";
-import type { Config } from "./config.ts";
-import type { PeriodicTask } from "./lib/periodic.ts";
-import { bytesPerMiB } from "./lib/size-text.ts";
-import { periodicTasks } from "./tasks.ts";
+import { filePruner } from "../commands/prune-files.ts";
+import { announceAddress } from "../commands/store/nodes.ts";
+import type { NodeParts } from "./node.ts";
+import type { QueueParts } from "./queue.ts";
+import type { Services } from "./services.ts";
+import type { Sparks } from "./sparks.ts";
+import type { Config } from "../config.ts";
+import type { PeriodicTask } from "../lib/periodic.ts";
+import { bytesPerMiB } from "../lib/size-text.ts";
+import { periodicTasks } from "../tasks.ts";
 
 /** The periodic tasks of this node, which listens at `url`. */
 export function composeTasks(

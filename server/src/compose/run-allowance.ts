@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
-import type { Config } from "./config.ts";
-import type { Share } from "./config/parse-value.ts";
-import type { Allowance } from "./engines/runner/allowance.ts";
-import { readDisk } from "./lib/disk-usage.ts";
-import { bytesPerMiB } from "./lib/size-text.ts";
+import type { Config } from "../config.ts";
+import type { Share } from "../config/parse-value.ts";
+import type { Allowance } from "../engines/runner/allowance.ts";
+import { readDisk } from "../lib/disk-usage.ts";
+import { bytesPerMiB } from "../lib/size-text.ts";
 
 type LimitSettings = Pick<
   Config,

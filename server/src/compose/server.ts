@@ -1,16 +1,16 @@
 import type { FastifyInstance } from "fastify";
-import { accessGate, type Admission } from "./access/gate.ts";
-import type { Admitted, OperationAccess } from "./access/operation.ts";
-import type { NodeParts } from "./compose-node.ts";
-import type { Services } from "./compose-services.ts";
-import { migrationState } from "./db/migrate.ts";
-import type { SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
-import { httpMetrics } from "./http/observe-requests.ts";
-import type { ReadinessParts } from "./http/system-routes.ts";
-import { buildServer } from "./http/server.ts";
-import { bytesPerMiB } from "./lib/size-text.ts";
-import { headgateOpenApi } from "./openapi-document.ts";
-import { endpoints } from "./routes.ts";
+import { accessGate, type Admission } from "../access/gate.ts";
+import type { Admitted, OperationAccess } from "../access/operation.ts";
+import type { NodeParts } from "./node.ts";
+import type { Services } from "./services.ts";
+import { migrationState } from "../db/migrate.ts";
+import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
+import { httpMetrics } from "../http/observe-requests.ts";
+import type { ReadinessParts } from "../http/system-routes.ts";
+import { buildServer } from "../http/server.ts";
+import { bytesPerMiB } from "../lib/size-text.ts";
+import { headgateOpenApi } from "../openapi-document.ts";
+import { endpoints } from "../routes.ts";
 
 /** The HTTP server with every operation; it does not listen yet. */
 export function composeServer(
