@@ -3,10 +3,10 @@ import { join } from "node:path";
 import autocannon from "autocannon";
 import { recordAudit } from "../../server/src/access/audit/store.ts";
 import { authenticate } from "../../server/src/access/store.ts";
-import { insertCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
+import { findTarget, insertCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
 import { openDatabase } from "../../server/src/db/database.ts";
 import type { ScratchStore } from "../../server/test/support/scratch-store.ts";
-import { recorded, type BenchOperation } from "../http/record-statements.ts";
+import { recorded, RESERVED_ID, type BenchOperation } from "../http/record-statements.ts";
 import { costOfOne, median } from "../measure.ts";
 import { startProgram, type Program } from "../program.ts";
 import { startBenchNode, type BenchNode } from "./bench-node.ts";
@@ -84,20 +84,24 @@ async function load(url: string, token: string, connections: number, duration: n
 
 async function startBareServer({ account, connection }: BenchNode, folder: string): Promise<Program> {
   const db = openDatabase({ ...connection, max: 1 });
+  const command = storedCommand(account.userId);
   const known = await authenticate(db.system, account.token, "127.0.0.1", "bench");
+  const target = await findTarget(db.system, account.accountId, command);
   await db.close();
-  if (known === undefined) throw new Error("the token is unknown");
+  if (known === undefined || target === undefined) throw new Error("the token or the cluster is unknown");
   const { caller } = known;
   const [identify] = await recorded((tx) => authenticate(tx, account.token, "127.0.0.1", "bench"));
-  if (identify === undefined) throw new Error("no statement identifies the caller");
+  const [reserve] = await recorded((tx) => findTarget(tx, account.accountId, command));
+  if (identify === undefined || reserve === undefined) throw new Error("a statement was not recorded");
   const submit: BenchOperation = {
     name: "POST commands",
     method: "POST",
     path: PATH,
     identify,
+    reserve,
     begin: `begin; set local role headgate_account; set local headgate.account_id = ${account.accountId}`,
     statements: await recorded(async (tx) => {
-      await insertCommand(tx, storedCommand(account.userId));
+      insertCommand(tx, command, { ...target, id: RESERVED_ID });
       recordAudit(tx, caller, "command_submit", "command/1");
     }),
   };

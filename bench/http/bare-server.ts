@@ -15,12 +15,20 @@ interface Recording {
   connection: Record<string, unknown>;
   operations: Record<
     string,
-    { method: "GET" | "POST"; path: string; identify: Statement; begin: string; statements: Statement[] }
+    {
+      method: "GET" | "POST";
+      path: string;
+      identify: Statement;
+      reserve?: Statement;
+      begin: string;
+      statements: Statement[];
+    }
   >;
 }
 
-/** The placeholder in the recorded statements for the value of each request. */
+/** The placeholders in the recorded statements: for the value of each request, and for the id that it reserved. */
 const PLACEHOLDER = "203.0.113.7/32";
+const RESERVED_ID = -1;
 
 const recording = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Recording; // written by run.ts
 const pool = new Pool({
@@ -44,10 +52,11 @@ function nameOf(text: string): string {
   return name;
 }
 
-function revived(values: readonly unknown[], body: unknown): unknown[] {
+function revived(values: readonly unknown[], body: unknown, id: unknown): unknown[] {
   const given = typeof body === "object" && body !== null && "ip_cidr" in body ? body.ip_cidr : undefined;
   return values.map((value) => {
     if (isBytes(value)) return Buffer.from(value.data);
+    if (value === RESERVED_ID) return id;
     return value === PLACEHOLDER && given !== undefined ? given : value;
   });
 }
@@ -56,17 +65,25 @@ function isBytes(value: unknown): value is { type: "Buffer"; data: number[] } {
   return typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
 }
 
-for (const { method, path, identify, begin, statements } of Object.values(recording.operations)) {
+for (const { method, path, identify, reserve, begin, statements } of Object.values(recording.operations)) {
   server.route({
     method,
     url: path,
     async handler(request) {
+      let id: unknown;
       const run = ({ text, values }: Statement): Promise<{ rows: unknown[] }> =>
-        client.query({ name: nameOf(text), text, values: revived(values, request.body) });
+        client.query({ name: nameOf(text), text, values: revived(values, request.body, id) });
       const client = await pool.connect();
       try {
         await run(identify);
-        // The same round trips as the product: the first statement goes with begin, the rest with commit.
+        // The same round trips as the product. With a reserved id the whole transaction is one; otherwise the first
+        // statement goes with begin, the rest with commit.
+        if (reserve !== undefined) {
+          const { rows } = await run(reserve);
+          ({ id } = rows[0] as { id: number }); // the statement returns one row
+          await Promise.all([client.query(begin), ...statements.map(run), client.query("commit")]);
+          return { rows };
+        }
         const begun = client.query(begin);
         const [first, ...rest] = statements;
         const answer = first === undefined ? { rows: [] } : await run(first);

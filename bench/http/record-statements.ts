@@ -18,9 +18,13 @@ export interface BenchOperation {
   method: "GET" | "POST";
   path: string;
   identify: Statement;
+  /** Runs before the transaction. The id that it returns replaces `RESERVED_ID` in the other statements. */
+  reserve?: Statement;
   begin: string;
   statements: Statement[];
 }
+
+export const RESERVED_ID = -1;
 
 export async function record(
   dataDir: string,

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 /** Where a command runs: its cluster, by label, and its app. */
@@ -128,6 +128,39 @@ describe("pool", () => {
     for (const pool of ["etl", "another"]) {
       expect(await account.post("/commands", { ...sql, pool })).toMatchObject({ pool });
     }
+  });
+});
+
+describe("a submission whose label changes while it is stored", () => {
+  test("goes to the cluster that has the label afterwards", async () => {
+    const { db } = given.app.services;
+    await account.post("/clusters", { labels: ["moving"], engine: { type: "local" } });
+    const after = await account.post("/clusters", { labels: ["other"], engine: { type: "local" } });
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const { promise: isMoved, resolve: noteMoved } = Promise.withResolvers<void>();
+    const move = db.asSystem(async (tx) => {
+      const where = "where account_id = $1 and label = 'moving'";
+      await tx.query(`delete from cluster_label ${where}`, [account.accountId]);
+      await tx.query("insert into cluster_label (account_id, label, cluster_id) values ($1, 'moving', $2)", [
+        account.accountId,
+        after.id,
+      ]);
+      noteMoved();
+      await isReleased;
+    });
+    await isMoved;
+    const submission = account.post("/commands", { ...sql, label: "moving" }).reply();
+    const waits = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await vi.waitFor(async () => expect(await db.system.query(waits)).toHaveLength(1));
+    release();
+    await move;
+    expect(await submission).toMatchObject({ status: 200 });
+    const rows = await db.system.query<object>("select cluster_id from command where account_id = $1", [
+      account.accountId,
+    ]);
+    expect(rows).toEqual([{ cluster_id: after.id }]);
+    const audited = "select object from audit_event where account_id = $1 and operation = 'command_submit'";
+    expect(await db.system.query(audited, [account.accountId])).toHaveLength(1);
   });
 });
 

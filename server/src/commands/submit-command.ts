@@ -1,9 +1,9 @@
 import type { Static } from "typebox";
-import { operation, type Admitted } from "../access/operation.ts";
+import { operation, type Admitted, type WithDatabase } from "../access/operation.ts";
 import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
-import type { Tx } from "../db/database.ts";
+import type { Queryable } from "../db/database.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { WithAccountDisk } from "./account-disk/account-disk.ts";
@@ -25,7 +25,7 @@ import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/prog
 import { laneOf } from "./queue/claim-plan.ts";
 import type { WithMemoryNeed } from "./queue/memory-rules.ts";
 import { readScript } from "./read-script.ts";
-import { hasLabel, insertCommand, type InsertedCommand, type NewCommand } from "./store/submission.ts";
+import { findTarget, hasLabel, insertCommand, isTargetGone, type NewCommand, type Target } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput, checkName, checkTags } from "./submission/body.ts";
 import {
   checkEngine,
@@ -37,7 +37,6 @@ import {
   scriptLimit,
 } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
-import type { RunnableCommand } from "./store/command-row.ts";
 
 /** JSON escapes can make a text six times larger; the text itself has its own limits. */
 export const SUBMISSION_BODY = {
@@ -46,9 +45,18 @@ export const SUBMISSION_BODY = {
   bytesWithFeature: 32 * 1024 * 1024,
 } as const;
 const DEFAULT_LABEL = "default";
+/** For a label that changes in the moment between two statements. */
+const MAX_ATTEMPTS = 3;
 
 export interface SubmissionServices
-  extends WithCommandView, WithCommandEvents, WithCommandKinds, WithProgramIsolation, WithAccountDisk, WithMemoryNeed {
+  extends
+    WithDatabase,
+    WithCommandView,
+    WithCommandEvents,
+    WithCommandKinds,
+    WithProgramIsolation,
+    WithAccountDisk,
+    WithMemoryNeed {
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
@@ -72,24 +80,43 @@ export const submitCommand = operation({
   example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },
   reply: Command,
 
-  async handle({ body, caller, requestId, change }, services: SubmissionServices) {
+  async handle({ body, caller, reader, requestId, change }, services: SubmissionServices) {
     const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
-    const reply = await change(async (tx, audit) => {
-      const inserted = await insertCommand(tx, command);
-      if (inserted === undefined) throw await missingTarget(tx, command);
-      checkEngine(inserted.engineType, kind);
-      services.memoryNeed.check(kind, runnable(command, inserted, caller.accountId), inserted.engineType);
-      audit.object = `command/${inserted.id}`;
-      return submitted(command, inserted, caller.accountId, services);
-    });
+    const reply = await store({ kind, command }, { caller, reader, change }, services);
     services.commandEvents.wake();
     return reply;
   },
 });
 
+/**
+ * Stores the command in one round trip: the insert, its audit row and the commit are sent together. So the cluster and
+ * the app are read and checked before, and read again if they have changed meanwhile.
+ */
+async function store(
+  { kind, command }: { kind: CommandKind; command: NewCommand },
+  { caller: { accountId }, reader, change }: Pick<Admitted, "caller" | "reader" | "change">,
+  services: SubmissionServices,
+): Promise<Static<typeof Command>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const target = await findTarget(services.db.shared, accountId, command);
+    if (target === undefined) throw await missingTarget(reader, command);
+    checkEngine(target.engineType, kind);
+    services.memoryNeed.check(kind, { ...command, ...target, accountId }, target.engineType);
+    try {
+      return await change(async (tx, audit) => {
+        insertCommand(tx, command, target);
+        audit.object = `command/${target.id}`;
+        return submitted(command, target, accountId, services);
+      });
+    } catch (error) {
+      if (!isTargetGone(error) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
 /** Says why a command could not be stored: its cluster or its app is missing. */
-async function missingTarget(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
-  if (appId !== null && (await hasLabel(tx, label))) return unknownApp();
+async function missingTarget(reader: Queryable, { label, appId }: NewCommand): Promise<Fault> {
+  if (appId !== null && (await hasLabel(reader, label))) return unknownApp();
   return invalid("label", "names no cluster of the account");
 }
 
@@ -144,14 +171,6 @@ async function newCommand(
   return { kind, command };
 }
 
-function runnable(
-  command: NewCommand,
-  inserted: Pick<InsertedCommand, "id" | "clusterId" | "configuredHeap">,
-  accountId: number,
-): RunnableCommand {
-  return { ...command, ...inserted, accountId };
-}
-
 function checkInline(submitter: Submitter, { field, text, language }: Extract<Source, { kind: "inline" }>): void {
   checkLength(submitter, field, Buffer.byteLength(text), inlineLimit(submitter, language));
 }
@@ -174,14 +193,16 @@ async function sourceText(
 /** Not read back from the database: a program may have megabytes, and all fields are known. */
 function submitted(
   command: NewCommand,
-  inserted: { id: number; clusterId: number; createdAt: Date },
+  { id, clusterId, createdAt }: Target,
   accountId: number,
   { commandView }: WithCommandView,
 ): Static<typeof Command> {
   return commandObject(
     {
       ...command,
-      ...inserted,
+      id,
+      clusterId,
+      createdAt,
       accountId,
       commandSource: "API",
       status: "waiting",

@@ -85,6 +85,10 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   );
 }
 
+export function isNullViolation(error: unknown, column: string): boolean {
+  return errorCode(error) === "23502" && error instanceof Error && "column" in error && error.column === column;
+}
+
 /**
  * The SQLSTATE of a failure (`23505`), or the system's code of a connection error (`ECONNRESET`); empty if there is
  * none.

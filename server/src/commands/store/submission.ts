@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
+import { isNullViolation } from "../../db/store-fault.ts";
 import { CONFIGURED_HEAP, COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
 
 export interface NewCommand {
@@ -28,71 +29,96 @@ export interface NewCommand {
   source: { original: string | null; resolved: string } | null;
 }
 
-export interface InsertedCommand {
+/** What a command needs to know of its cluster and app before it is stored. */
+export interface Target {
+  /** The id that the command gets. */
   id: number;
-  clusterId: number;
   createdAt: Date;
+  clusterId: number;
   /** The engine of the cluster; a connect engine runs SQL only. */
   engineType: string;
   /** The heap that its app or else its cluster gives to drivers. */
   configuredHeap: string | null;
 }
 
+const FIND_TARGET = `
+  select nextval(pg_get_serial_sequence('command', 'id')) as id, now() as "createdAt", l.cluster_id as "clusterId",
+         cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
+    from cluster_label l join cluster on cluster.id = l.cluster_id
+    left join app on app.id = $3 and app.account_id = $1
+   where l.account_id = $1 and l.label = $2 and ($3::bigint is null or app.id is not null)`;
+
+/** Undefined: the account has no cluster with that label, or no such app. */
+export async function findTarget(
+  system: Queryable,
+  accountId: number,
+  { label, appId }: Pick<NewCommand, "label" | "appId">,
+): Promise<Target | undefined> {
+  const [row] = await system.query<Target>(FIND_TARGET, [accountId, label, appId]);
+  return row;
+}
+
 /** The row is locked until the commit, so a concurrent deletion of the cluster waits and then finds the command. */
-const TARGET = `
+const LABELLED_CLUSTER = `
   select l.cluster_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
     from cluster_label l join cluster on cluster.id = l.cluster_id
    where l.label = $2 for key share of l`;
 
-/** Inserts the row, its tags and its text. Undefined: the account has no cluster with that label, or no such app. */
-export async function insertCommand(tx: Tx, given: NewCommand): Promise<InsertedCommand | undefined> {
-  const [row] = await tx.query<InsertedCommand>(
-    `with target as (${TARGET}),
-     used_app as (select id, config from app where id = $20 for key share),
-     made as (
-       insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
-         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane,
-         memory_mib, kind, is_masked)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, $22, $23, true
-         from target
-        where $20::bigint is null or exists (select from used_app)
-       returning id, cluster_id, created_at),
-     tagged as (
-       insert into command_tag (command_id, tag, created_at)
-       select made.id, tag, made.created_at from made, unnest($17::text[]) tag),
-     sourced as (
-       insert into command_source_text (command_id, original, resolved)
-       select made.id, $18, $19 from made where $19::text is not null)
-     select made.id, made.cluster_id as "clusterId", created_at as "createdAt", engine_type as "engineType",
-            ${CONFIGURED_HEAP} as "configuredHeap"
-       from made, target cluster left join used_app app on true`,
-    [
-      given.userId,
-      given.label,
-      given.commandType,
-      JSON.stringify(given.command),
-      given.secrets,
-      given.options === null ? null : JSON.stringify(given.options),
-      given.name,
-      given.template,
-      given.pool,
-      given.timeoutSeconds,
-      given.macros,
-      given.resolvedMacros,
-      given.canNotify,
-      given.requestId,
-      given.retry,
-      given.retryDelayMinutes,
-      [...given.tags],
-      given.source?.original ?? null,
-      given.source?.resolved ?? null,
-      given.appId,
-      given.lane,
-      given.statedMemoryMiB,
-      given.kind,
-    ],
-  );
-  return row;
+const INSERT_COMMAND = `
+  with target as (${LABELLED_CLUSTER}),
+  used_app as (select id from app where id = $20 for key share),
+  made as (
+    insert into command (id, created_at, cluster_id, user_id, label, command_type, command, secrets, options, name,
+      template, pool, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes,
+      app_id, lane, memory_mib, kind, is_masked) overriding system value
+    values ($24, $25,
+      (select cluster_id from target where cluster_id = $26 and ($20::bigint is null or exists (select from used_app))),
+      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, $22, $23, true)
+    returning id, created_at),
+  tagged as (
+    insert into command_tag (command_id, tag, created_at)
+    select made.id, tag, made.created_at from made, unnest($17::text[]) tag)
+  insert into command_source_text (command_id, original, resolved)
+  select made.id, $18, $19 from made where $19::text is not null`;
+
+/**
+ * Inserts the row, its tags and its text, without a round trip of its own. If the label or the app has changed since
+ * `findTarget`, the row has no cluster and the transaction fails: `isTargetGone`.
+ */
+export function insertCommand(tx: Tx, given: NewCommand, { id, clusterId, createdAt }: Target): void {
+  tx.send(INSERT_COMMAND, [
+    given.userId,
+    given.label,
+    given.commandType,
+    JSON.stringify(given.command),
+    given.secrets,
+    given.options === null ? null : JSON.stringify(given.options),
+    given.name,
+    given.template,
+    given.pool,
+    given.timeoutSeconds,
+    given.macros,
+    given.resolvedMacros,
+    given.canNotify,
+    given.requestId,
+    given.retry,
+    given.retryDelayMinutes,
+    [...given.tags],
+    given.source?.original ?? null,
+    given.source?.resolved ?? null,
+    given.appId,
+    given.lane,
+    given.statedMemoryMiB,
+    given.kind,
+    id,
+    createdAt,
+    clusterId,
+  ]);
+}
+
+/** Whether `insertCommand` failed because its target has changed. */
+export function isTargetGone(error: unknown): boolean {
+  return isNullViolation(error, "cluster_id");
 }
 
 /** The text that runs, with its macros filled in; null: the command has none. */
@@ -104,8 +130,8 @@ export async function findProgramText(reader: Queryable, id: number): Promise<st
   return row?.resolved ?? null;
 }
 
-export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
-  return (await tx.query("select from cluster_label where label = $1", [label])).length > 0;
+export async function hasLabel(reader: Queryable, label: string): Promise<boolean> {
+  return (await reader.query("select from cluster_label where label = $1", [label])).length > 0;
 }
 
 /**
@@ -123,9 +149,9 @@ export async function insertRerun(
     lane: string;
     statedMemoryMiB: number;
   },
-): Promise<(CommandRow & Pick<InsertedCommand, "engineType" | "configuredHeap">) | undefined> {
-  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType" | "configuredHeap">>(
-    `with target as (${TARGET}),
+): Promise<(CommandRow & Pick<Target, "engineType" | "configuredHeap">) | undefined> {
+  const [row] = await tx.query<CommandRow & Pick<Target, "engineType" | "configuredHeap">>(
+    `with target as (${LABELLED_CLUSTER}),
      earlier as (select * from command where id = $1),
      used_app as (select id, config from app where id = (select app_id from earlier) for key share),
      c as (
