@@ -5,7 +5,7 @@ import { SoleUse } from "../lib/sole-use.ts";
 /** Enough to keep the cores of this machine busy. */
 const SLOTS_PER_OWNER = Math.min(8, Math.max(2, availableParallelism()));
 /** While only one user is active. Handling more requests at the same time takes less CPU time for each of them. */
-const SLOTS_OF_SOLE_USER = 8;
+const SLOTS_OF_SOLE_USER = 16;
 /** A request that takes longer probably waits for something else, such as a metastore. */
 const SHORT_MS = 100;
 /**

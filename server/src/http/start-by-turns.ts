@@ -8,7 +8,7 @@ import { SoleUse } from "../lib/sole-use.ts";
 /** How many requests start in one turn of the event loop: more would delay the requests of others. */
 const STARTS_A_TURN = 2;
 /** While only one user is active. Starting more requests in one turn takes less CPU time for each of them. */
-const STARTS_OF_SOLE_USER = 8;
+const STARTS_OF_SOLE_USER = 32;
 /** Per user or address; further requests are refused at once. */
 const MAX_WAITING = 1000;
 const MAX_KNOWN_TOKENS = 10_000;
