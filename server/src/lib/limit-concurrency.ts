@@ -18,22 +18,6 @@ export function limitConcurrency(limit: number): <T>(work: () => Promise<T>) => 
   };
 }
 
-/** The same with a separate limit for each key. */
-export function limitConcurrencyPerKey(limit: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
-  const limiters = new Map<number, { run: ReturnType<typeof limitConcurrency>; users: number }>();
-  return async (key, work) => {
-    const limiter = limiters.get(key) ?? { run: limitConcurrency(limit), users: 0 };
-    limiters.set(key, limiter);
-    limiter.users += 1;
-    try {
-      return await limiter.run(work);
-    } finally {
-      limiter.users -= 1;
-      if (limiter.users === 0) limiters.delete(key);
-    }
-  };
-}
-
 /** A semaphore per key. Callers wait for a slot of their own key, first come, first served. */
 export class KeyedSemaphore<Key> {
   readonly #limit: () => number;
@@ -60,6 +44,16 @@ export class KeyedSemaphore<Key> {
       }
       if (slots.taken === 0) this.#keys.delete(key);
     };
+  }
+
+  /** Runs `work` while it holds a slot. */
+  async run<T>(key: Key, work: () => Promise<T>): Promise<T> {
+    const release = await this.acquire(key);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { limitConcurrency, limitConcurrencyPerKey } from "../../lib/limit-concurrency.ts";
+import { KeyedSemaphore, limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "../results/command-result.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
@@ -31,14 +31,14 @@ export function openUploads(): Uploads {
   const underWay = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const inTurn = limitConcurrency(UPLOADS_AT_ONCE);
-  const inTurnOfAccount = limitConcurrencyPerKey(UPLOADS_OF_ACCOUNT);
+  const slotsOfAccounts = new KeyedSemaphore<number>(() => UPLOADS_OF_ACCOUNT);
   return {
     put(accountId, store, uri, content) {
       const shared = underWay.get(uri);
       if (shared !== undefined) return shared;
-      const own = inTurnOfAccount(accountId, () => inTurn(() => upload(store, uri, content, stopping.signal))).finally(
-        () => underWay.delete(uri),
-      );
+      const own = slotsOfAccounts
+        .run(accountId, () => inTurn(() => upload(store, uri, content, stopping.signal)))
+        .finally(() => underWay.delete(uri));
       underWay.set(uri, own);
       return own;
     },
