@@ -11,7 +11,7 @@ import { notFound, Fault } from "../lib/fault.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
-import { authenticate, touchLastLogin, type Authenticated } from "./store.ts";
+import { authenticate, touchLastLogin, type Authenticated, type IdempotencyScope } from "./store.ts";
 import type { Denials } from "./audit/denials.ts";
 import { recordAudit } from "./audit/store.ts";
 import type { Caller } from "./caller.ts";
@@ -20,7 +20,6 @@ import {
   idempotencyPath,
   idempotentReply,
   keptReply,
-  type IdempotencyScope,
   type IdempotentReply,
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";

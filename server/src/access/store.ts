@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/database.ts";
+import type { Queryable, Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
 import { parsedPolicy } from "./permission.ts";
 import type { Caller } from "./caller.ts";
@@ -75,6 +75,57 @@ export async function authenticate(
 
 export async function touchLastLogin(system: Queryable, membershipId: number, at: Date): Promise<void> {
   await system.query("update membership set last_login = $2 where id = $1", [membershipId, at]);
+}
+
+/** The requests that an `Idempotency-Key` belongs to. */
+export interface IdempotencyScope {
+  readonly caller: Caller;
+  readonly method: string;
+  readonly path: string;
+  readonly key: string;
+}
+
+interface StoredReply {
+  readonly bodySha256: Buffer;
+  readonly sealedReply: Buffer;
+}
+
+export async function findIdempotentReply(
+  reader: Queryable,
+  { caller, method, path, key }: IdempotencyScope,
+): Promise<StoredReply | undefined> {
+  const [row] = await reader.query<StoredReply>(
+    `select body_sha256 as "bodySha256", reply as "sealedReply" from idempotency
+      where token_id = $1 and method = $2 and path = $3 and key = $4`,
+    [caller.tokenId, method, path, key],
+  );
+  return row;
+}
+
+/** Locks the key until the transaction ends. False: another request has locked it, or a reply is already stored. */
+export async function claimIdempotencyKey(tx: Tx, { caller, method, path, key }: IdempotencyScope): Promise<boolean> {
+  const values = [caller.tokenId, method, path, key];
+  // Two statements in one round trip: the second sees everything that was committed before the lock was free.
+  const [[lock], done] = await Promise.all([
+    tx.query<{ free: boolean }>(
+      `select pg_try_advisory_xact_lock(hashtextextended($1::bigint || ' ' || $2 || ' ' || $3 || ' ' || $4, 0)) free`,
+      values,
+    ),
+    tx.query("select from idempotency where token_id = $1 and method = $2 and path = $3 and key = $4", values),
+  ]);
+  return lock?.free === true && done.length === 0;
+}
+
+export function insertIdempotentReply(
+  tx: Tx,
+  { caller, method, path, key }: IdempotencyScope,
+  { bodySha256, sealedReply }: StoredReply,
+): void {
+  tx.send(
+    `insert into idempotency (account_id, token_id, method, path, key, body_sha256, reply)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [caller.accountId, caller.tokenId, method, path, key, bodySha256, sealedReply],
+  );
 }
 
 export async function deleteAuditBefore(system: Queryable, before: Date, limit: number): Promise<number> {
