@@ -1,14 +1,9 @@
+import { COLON, MINUS, PLUS, POINT, SPACE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
-import { toBigInt, writeDigits, writeNatural } from "./number-text.ts";
+import { isExactNumber, toBigInt, toNumber, writeDigits, writeNatural } from "./number-text.ts";
 
 /** Dates and times in the proleptic Gregorian calendar, as java.time writes them. */
 
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const COLON = 0x3a;
-const POINT = 0x2e;
-const SPACE = 0x20;
-const TWO_32 = 4_294_967_296;
 const DAY_SECONDS = 86_400;
 const ERA_DAYS = 146_097;
 /** From 0000-03-01 to 1970-01-01. */
@@ -49,8 +44,8 @@ export type ZoneOffset = (seconds: number) => number;
 export function writeTimestamp(sink: ByteSink, low: number, high: number, offsetAt: ZoneOffset | undefined): void {
   let seconds: number;
   let micros: number;
-  if (high >= -0x20_0000 && high < 0x20_0000) {
-    const all = high * TWO_32 + (low >>> 0);
+  if (isExactNumber(high)) {
+    const all = toNumber(low, high);
     seconds = Math.floor(all / 1e6);
     micros = all - seconds * 1e6;
   } else {
@@ -68,7 +63,7 @@ export function writeTimestamp(sink: ByteSink, low: number, high: number, offset
 
 /** Nanoseconds since midnight as the two halves of a 64-bit number. */
 export function writeTime(sink: ByteSink, low: number, high: number): void {
-  const all = high * TWO_32 + (low >>> 0);
+  const all = toNumber(low, high);
   const seconds = Math.floor(all / 1e9);
   writeClock(sink, seconds);
   const nanos = all - seconds * 1e9;

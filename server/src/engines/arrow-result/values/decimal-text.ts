@@ -1,9 +1,7 @@
+import { MINUS, POINT } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
-import { toBigInt, writeDigits, writeNatural } from "./number-text.ts";
+import { isExactNumber, toBigInt, toNumber, writeDigits, writeNatural } from "./number-text.ts";
 
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const TWO_32 = 4_294_967_296;
 /** Up to this scale, a single `writeDigits` call can write the fraction. */
 const SHORT_SCALE = 8;
 
@@ -12,8 +10,8 @@ export function writeDecimal(sink: ByteSink, words: Int32Array, index: number, s
   const at = index * 4;
   const [low = 0, high = 0] = [words[at], words[at + 1]];
   const rest = high >> 31;
-  const isShort = words[at + 2] === rest && words[at + 3] === rest && high >= -0x20_0000 && high < 0x20_0000;
-  if (isShort && scale >= 0 && scale <= SHORT_SCALE) writeShort(sink, high * TWO_32 + (low >>> 0), scale);
+  const isShort = words[at + 2] === rest && words[at + 3] === rest && isExactNumber(high);
+  if (isShort && scale >= 0 && scale <= SHORT_SCALE) writeShort(sink, toNumber(low, high), scale);
   else sink.ascii(decimalText(wideValue(words, at), scale));
 }
 

@@ -1,11 +1,9 @@
+import { MINUS, POINT, SPACE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 import { writeClock } from "./calendar-text.ts";
 import { decimalText } from "./decimal-text.ts";
 import { toBigInt, writeDigits, writeInteger, writeNatural } from "./number-text.ts";
 
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const SPACE = 0x20;
 const DAY_SECONDS = 86_400n;
 
 /** `1-2` for a year and two months. */

@@ -1,10 +1,11 @@
+import { COLON, QUOTE } from "./ascii.ts";
 import { ByteSink } from "./byte-sink.ts";
 import { offsetsOf, type ColumnData, type CellWriter, type ValueWriter } from "./value-writer.ts";
 import { geometryText } from "./geometry-text.ts";
 import { BytesReader, writeEscaped } from "./string-writers.ts";
 import { variantJson } from "./variant-json.ts";
 
-const [COMMA, COLON, QUOTE] = [0x2c, 0x3a, 0x22];
+const COMMA = 0x2c;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Writes `[1,2]`, in every style. */

@@ -1,10 +1,8 @@
+import { MINUS, POINT, ZERO } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 
 /** Numbers as Java prints them, because Spark's command line shows them so. */
 
-const ZERO = 0x30;
-const MINUS = 0x2d;
-const POINT = 0x2e;
 const TWO_32 = 4_294_967_296;
 const PIECE = 100_000_000;
 
@@ -47,8 +45,17 @@ export function writeDigits(sink: ByteSink, value: number, count: number): void 
 
 /** A 64-bit number as two halves. `low` may be negative, as from an Int32Array. */
 export function writeInt64(sink: ByteSink, low: number, high: number): void {
-  if (high >= -0x20_0000 && high < 0x20_0000) writeInteger(sink, high * TWO_32 + (low >>> 0));
+  if (isExactNumber(high)) writeInteger(sink, toNumber(low, high));
   else sink.ascii(String(toBigInt(low, high)));
+}
+
+/** Whether `toNumber` is exact for 64-bit numbers with this upper half: they are between -2^53 and 2^53. */
+export function isExactNumber(high: number): boolean {
+  return high >= -0x20_0000 && high < 0x20_0000;
+}
+
+export function toNumber(low: number, high: number): number {
+  return high * TWO_32 + (low >>> 0);
 }
 
 export function toBigInt(low: number, high: number): bigint {

@@ -1,11 +1,10 @@
+import { QUOTE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 import { writeDate, writeTime, writeTimestamp, type ZoneOffset } from "./calendar-text.ts";
 import { writeDecimal } from "./decimal-text.ts";
 import { calendarIntervalText, writeDayTime, writeYearMonth } from "./interval-text.ts";
 import { toBigInt, writeDouble, writeFloat, writeInt64, writeInteger } from "./number-text.ts";
 import { bytesOf, wordsOf, type ColumnData, type ValueWriter } from "./value-writer.ts";
-
-const QUOTE = 0x22;
 
 /** Every value of a void column is null. */
 export class VoidWriter implements ValueWriter {

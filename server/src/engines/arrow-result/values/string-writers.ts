@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { QUOTE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 import { bytesOf, offsetsOf, type ColumnData, type Style, type ValueWriter } from "./value-writer.ts";
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
