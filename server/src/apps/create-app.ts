@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { checkSparkConfig, SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
-import { OneOf } from "../http/schema.ts";
+import { OneOf, StringMap } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import { App, appObject } from "./app.ts";
 import { countApps, insertApp } from "./store.ts";
@@ -19,16 +19,11 @@ export const createApp = operation({
   body: Type.Object({
     name: Type.String({ minLength: 1, maxLength: 255, description: "Need not be unique", examples: ["reports"] }),
     config: Type.Optional(
-      Type.Unsafe<Record<string, string>>(
-        Type.Object(
-          {},
-          {
-            additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
-            description: "Spark properties, except those that the server sets itself",
-            examples: [{ "spark.sql.shuffle.partitions": "8" }],
-          },
-        ),
-      ),
+      StringMap({
+        maxLength: SPARK_CONFIG_VALUE_LENGTH,
+        description: "Spark properties, except those that the server sets itself",
+        examples: [{ "spark.sql.shuffle.partitions": "8" }],
+      }),
     ),
     kind: Type.Optional(OneOf(["spark"])),
   }),

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
+import { StringMap } from "../http/schema.ts";
 import { Engine } from "./engine.ts";
 import { Labels } from "./labels.ts";
 import { PoolsInput } from "./pools.ts";
@@ -28,16 +29,11 @@ const own = (minimum: number, maximum: number, description: string) =>
 
 export const SettingFields = {
   spark_config: Type.Optional(
-    Type.Unsafe<Record<string, string>>(
-      Type.Object(
-        {},
-        {
-          additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
-          description: "Spark properties for all commands of the cluster, except those that the server sets itself",
-          examples: [{ "spark.sql.shuffle.partitions": "8" }],
-        },
-      ),
-    ),
+    StringMap({
+      maxLength: SPARK_CONFIG_VALUE_LENGTH,
+      description: "Spark properties for all commands of the cluster, except those that the server sets itself",
+      examples: [{ "spark.sql.shuffle.partitions": "8" }],
+    }),
   ),
   environment_id: Type.Optional(
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "A package environment of the account" }),

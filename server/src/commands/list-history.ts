@@ -7,6 +7,7 @@ import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
 import { hasCommand, listHistory as selectHistory, type HistoryFilter } from "./store/history.ts";
 import { COMMAND_STATUSES, type CommandStatus } from "./store/command-row.ts";
+import { READ_COMMANDS } from "./view-command.ts";
 
 const commaList = (description: string) =>
   Type.Optional(
@@ -29,7 +30,7 @@ export const listHistory = operation({
   tag: "Commands",
   method: "GET",
   paths: { v1: "/commands", "v1.2": "/commands" },
-  access: { permission: { groups: ["system-user", "system-admin"], role: "command:read" } },
+  access: { permission: READ_COMMANDS },
   query: Type.Object({
     ...PageQuery,
     after: Type.Optional(

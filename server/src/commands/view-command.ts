@@ -19,14 +19,16 @@ export const WaitSeconds = Type.Optional(
   }),
 );
 
-/** A user who may read the history may view every command of the account. */
+/** A user who may read the history may read every command of the account, with its logs and results. */
+export const READ_COMMANDS = { groups: ["system-user", "system-admin"], role: "command:read" } as const;
+
 export const viewCommand = operation({
   id: "command_view",
   summary: "View a command",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id" },
-  access: { permission: { groups: ["system-user", "system-admin"], role: "command:read" } },
+  access: { permission: READ_COMMANDS },
   params: CommandParams,
   query: Type.Object({
     include_query_properties: Type.Optional(Type.Boolean({ description: "Adds tags, macros and comments" })),
@@ -54,9 +56,6 @@ export const viewCommand = operation({
     };
   },
 });
-
-/** A user who may read the history may read the logs and results of every command of the account. */
-export const READ_COMMANDS = { groups: ["system-user", "system-admin"], role: "command:read" } as const;
 
 export async function findCommandOutcome({
   params,

@@ -22,3 +22,10 @@ export function Nullable<S extends TSchema & { type: string }>(schema: S) {
 export function OneOf<const Values extends readonly string[]>(values: Values, options: Record<string, unknown> = {}) {
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...options });
 }
+
+/** An object with any names and with strings as values. */
+export function StringMap({ maxLength, ...options }: { maxLength: number } & Record<string, unknown>) {
+  return Type.Unsafe<Record<string, string>>(
+    Type.Object({}, { additionalProperties: Type.String({ maxLength }), ...options }),
+  );
+}

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
+import { sparkEnvironment } from "../spark-submit/driver-jvm.ts";
 import { executorJars, runsHere } from "../spark-submit/executor-jars.ts";
 import { javaOptionsOf } from "../spark-submit/java-options.ts";
 import { parseMemoryMiB } from "../spark-submit/setting-values.ts";
@@ -78,11 +79,7 @@ export function connectCommandLine(
       PATH: "/usr/bin:/bin",
       HOME: work,
       LANG: "C.UTF-8",
-      SPARK_HOME: home.folder,
-      SPARK_LOCAL_IP: "127.0.0.1",
-      SPARK_SCALA_VERSION: "2.13",
-      JAVA_HOME: home.java.home,
-      ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
+      ...sparkEnvironment(home),
       ...env,
       // An environment variable, because executors receive all properties.
       SPARK_CONNECT_AUTHENTICATE_TOKEN: token,

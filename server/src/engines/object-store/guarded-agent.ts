@@ -12,6 +12,13 @@ export interface AgentLimits {
   maxConnections: number;
 }
 
+export const DEFAULT_AGENT_LIMITS: AgentLimits = {
+  connectTimeoutMs: 5_000,
+  headersTimeoutMs: 30_000,
+  bodyIdleTimeoutMs: 30_000,
+  maxConnections: 16,
+};
+
 interface GuardedAgent {
   readonly dispatcher: Agent;
   /** Must be called when no request waits for its headers; bodies can still be read to the end. */

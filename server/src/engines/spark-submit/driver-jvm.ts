@@ -1,4 +1,4 @@
-import type { OwnJars } from "../spark-home/spark-home.ts";
+import type { SparkHome } from "../spark-home/spark-home.ts";
 
 /** The JVM of a driver, for any main class. */
 export interface DriverJvm {
@@ -16,16 +16,12 @@ export interface DriverJvm {
 }
 
 /** The parts of an installed Spark that the command line needs. */
-export interface DriverHome {
-  readonly folder: string;
-  readonly java: { readonly path: string; readonly home: string };
+export interface DriverHome extends Pick<
+  SparkHome,
+  "folder" | "javaArguments" | "classPath" | "ownJars" | "driverPython" | "driverR" | "archive"
+> {
+  readonly java: Pick<SparkHome["java"], "path" | "home">;
   readonly python: { readonly path: string } | undefined;
-  readonly javaArguments: string;
-  readonly classPath: readonly string[];
-  readonly ownJars: OwnJars;
-  readonly driverPython: string;
-  readonly driverR: string;
-  readonly archive: string | undefined;
 }
 
 /**
@@ -64,12 +60,16 @@ export function pythonOf(properties: Readonly<Record<string, string>>): string |
 
 /** Only the variables that Spark needs. `python` runs Python programs. */
 export function driverEnvironment(home: DriverHome, python = home.python?.path): Record<string, string> {
+  return { ...sparkEnvironment(home), ...(python === undefined ? {} : { HEADGATE_DRIVER_PYTHON: python }) };
+}
+
+/** The variables that every Spark process of this node gets. */
+export function sparkEnvironment(home: Pick<DriverHome, "folder" | "java" | "python">): Record<string, string> {
   return {
     SPARK_HOME: home.folder,
     SPARK_LOCAL_IP: "127.0.0.1",
     SPARK_SCALA_VERSION: "2.13",
     JAVA_HOME: home.java.home,
     ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
-    ...(python === undefined ? {} : { HEADGATE_DRIVER_PYTHON: python }),
   };
 }

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
 import { BodySource } from "./send-body.ts";
-import { guardedAgent, type AgentLimits } from "../guarded-agent.ts";
+import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import type {
   ByteRange,
   CallOptions,
@@ -35,10 +35,7 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
 }
 
 const defaults = {
-  connectTimeoutMs: 5_000,
-  headersTimeoutMs: 30_000,
-  bodyIdleTimeoutMs: 30_000,
-  maxConnections: 16,
+  ...DEFAULT_AGENT_LIMITS,
   retries: 3,
   maxEntries: 6_400_000, // the largest value that HDFS can be configured to allow
   maxHeldBytes: 128 * 1024 * 1024,

@@ -4,7 +4,7 @@ import type { ByteRange, FolderEntry, ListOptions, ObjectEntry, ObjectStat, Obje
 import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
-import { guardedAgent, type AgentLimits } from "../guarded-agent.ts";
+import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import { S3Client, type S3Credentials, type S3Response } from "./s3-client.ts";
 import { upload, type UploadLimits } from "./s3-upload.ts";
 import { parseListPage, type ListPage } from "./s3-xml.ts";
@@ -23,10 +23,7 @@ export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimi
 }
 
 const defaults = {
-  connectTimeoutMs: 5_000,
-  headersTimeoutMs: 30_000,
-  bodyIdleTimeoutMs: 30_000,
-  maxConnections: 16,
+  ...DEFAULT_AGENT_LIMITS,
   partSizeBytes: 8 * 1024 * 1024,
   partsInFlight: 2,
   retries: 3,
