@@ -2,16 +2,8 @@ import type { Queryable } from "../../db/database.ts";
 import { notFound } from "../../lib/fault.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
-import {
-  newSecret,
-  openSecret,
-  openSecrets,
-  sealSecret,
-  sealSecrets,
-  type OpenSecrets,
-  type SealedSecrets,
-} from "./metastore-secrets.ts";
-import { findCatalog, insertMetastore, replaceSecret } from "./store/metastore.ts";
+import { newSecret, openSecret, openSecrets, sealSecret, sealSecrets, type OpenSecrets } from "./metastore-secrets.ts";
+import { findCatalog, insertMetastore, replaceSecret, type SealedSecrets } from "./store/metastore.ts";
 
 /** The metastore of an account: an external one, or one of ours with its secrets. */
 export type AccountCatalog = { readonly kind: "external"; readonly uri: string } | OwnCatalog;

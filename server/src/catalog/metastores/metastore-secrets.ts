@@ -2,11 +2,8 @@ import { randomBytes } from "node:crypto";
 import { sealContext, type SealedColumn } from "../../db/sealed-column.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
 import { Secret } from "../../lib/secret.ts";
+import type { MetastoreSecret, SealedSecrets } from "./store/metastore.ts";
 
-/** `password`: of the metastore's role in PostgreSQL. `secret`: authenticates Spark and the metastore to each other. */
-export type MetastoreSecret = "password" | "secret";
-
-export type SealedSecrets = Readonly<Record<MetastoreSecret, Buffer>>;
 export type OpenSecrets = Readonly<Record<MetastoreSecret, Secret>>;
 
 /** Only letters and digits, so that they need no escaping in any file format. */

@@ -1,10 +1,4 @@
-/** The connections of the server, and how many of them are reserved for the product. */
-export interface ServerRoom {
-  /** Connections that are not reserved for superusers or for roles with that right. */
-  readonly connections: number;
-  /** Those that the product's user may use and metastores may not. */
-  readonly reserved: number;
-}
+import type { ServerRoom } from "./store/role-connections.ts";
 
 export interface MetastoreRole {
   readonly name: string;

@@ -1,6 +1,10 @@
 import type { Client } from "pg";
 import type { Queryable } from "../../../db/database.ts";
-import type { SealedSecrets } from "../metastore-secrets.ts";
+
+/** `password`: of the metastore's role in PostgreSQL. `secret`: authenticates Spark and the metastore to each other. */
+export type MetastoreSecret = "password" | "secret";
+
+export type SealedSecrets = Readonly<Record<MetastoreSecret, Buffer>>;
 
 export interface StoredCatalog {
   /** The address of the account's external metastore; null: it uses ours. */

@@ -1,6 +1,5 @@
 import type { Client } from "pg";
 import { errorCode } from "../../../db/store-fault.ts";
-import type { ServerRoom } from "../plan-connection-limits.ts";
 
 /** Only one node at a time changes the limits, as they must fit together. */
 export async function withLimitsLocked(client: Client, prefix: string, work: () => Promise<void>): Promise<void> {
@@ -11,6 +10,14 @@ export async function withLimitsLocked(client: Client, prefix: string, work: () 
     // A broken connection unlocks as well, and the error of the work is more useful.
     await client.query("select pg_advisory_unlock(hashtextextended($1, 1))", [prefix]).catch(() => undefined);
   }
+}
+
+/** The connections of the server, and how many of them are reserved for the product. */
+export interface ServerRoom {
+  /** Connections that are not reserved for superusers or for roles with that right. */
+  readonly connections: number;
+  /** Those that the product's user may use and metastores may not. */
+  readonly reserved: number;
 }
 
 export async function readServerRoom(client: Client): Promise<ServerRoom> {
