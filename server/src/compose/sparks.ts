@@ -5,7 +5,6 @@ import { firstAccountId } from "../accounts/store/operator.ts";
 import type { AccountServices } from "../accounts/account-services.ts";
 import { sparkApp } from "../apps/spark-app.ts";
 import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
-import { endProcessesOfDeletedAccounts } from "../catalog/metastores/end-processes-of-deleted-accounts.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import { MetastoreReaders } from "../catalog/metastores/metastore-readers.ts";
 import type { Metastores } from "../catalog/metastores/metastores.ts";
@@ -23,7 +22,6 @@ import { GRACE_SECONDS } from "../commands/programs/program-executor.ts";
 import { sparkDriver } from "../commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "../commands/programs/standby-drivers.ts";
 import { runsForAccount } from "../commands/store/in-use.ts";
-import { endUnusedProcesses } from "../commands/warm-servers/cluster-control.ts";
 import { openSql, type SqlService } from "../commands/sql/sql-executor.ts";
 import type { ContributionsOf } from "../commands/execution/spark-place.ts";
 import { composeControlGroups, composeSandbox } from "./isolation.ts";
@@ -45,12 +43,7 @@ import type { Log } from "../lib/log.ts";
 import { readBootId } from "../lib/process-table.ts";
 import { bytesPerMiB } from "../lib/size-text.ts";
 import { runAllowance } from "./run-allowance.ts";
-import type { TaskServices } from "../tasks.ts";
-
-export type SparkTasks = Pick<
-  TaskServices,
-  "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endUnusedProcesses"
->;
+import { sparkTasks, type SparkTasks } from "./spark-tasks.ts";
 
 /** The Spark parts of this node: isolation, configuration, drivers, warm servers and metastores. */
 export interface Sparks {
@@ -163,38 +156,6 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   };
 }
 
-interface TaskParts {
-  readonly databases: MetastoreDatabases;
-  readonly metastores: Metastores;
-  readonly sql: SqlService;
-  readonly standbys: StandbyDrivers;
-}
-
-function sparkTasks(db: Database, { databases, metastores, sql, standbys }: TaskParts): SparkTasks {
-  return {
-    async tendMetastores() {
-      metastores.reviveLost();
-      await endProcessesOfDeletedAccounts(db.system, processesOf(sql, standbys, metastores));
-      await metastores.evictIdle();
-    },
-    async endSilent() {
-      metastores.replaceSilent();
-      sql.servers.endSilent();
-    },
-    dropCatalogs: () => dropCatalogs(databases),
-    fitCatalogConnections: () => databases.fitConnectionLimits(),
-    endUnusedProcesses: () => endUnusedProcesses(db.system, [sql.servers, standbys]),
-  };
-}
-
-function processesOf({ servers }: SqlService, standbys: StandbyDrivers, metastores: Metastores) {
-  return [
-    { accounts: () => servers.accounts(), stop: (id: number) => servers.stop((each) => each.accountId === id) },
-    { accounts: () => standbys.accounts(), stop: (id: number) => standbys.endUnused((each) => each.accountId === id) },
-    metastores,
-  ];
-}
-
 /** The accounts that have processes of the added kinds on this node. */
 class AccountsOfProcesses {
   readonly #kinds: { accounts(): number[] }[] = [];
@@ -265,12 +226,6 @@ function composeStandbys(parts: StandbyParts, limits: ReturnType<typeof composeR
 function composeRunLimits(config: Config) {
   const { leaseSeconds, timeoutCheckSeconds: checkSeconds, logLimitMiB } = config;
   return { ...leaseOf(config), leaseSeconds, checkSeconds, logLimitBytes: logLimitMiB * bytesPerMiB };
-}
-
-const CATALOGS_AT_ONCE = 16;
-
-async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
-  while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
 }
 
 function setUpSpark(
