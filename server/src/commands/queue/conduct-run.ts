@@ -20,7 +20,13 @@ import {
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd, logStart } from "./command-log-lines.ts";
 import { writeToLog } from "../execution/run-log.ts";
-import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./settlement.ts";
+import {
+  begunOutcome,
+  DEFAULT_TIMEOUT_SECONDS,
+  settlementOf,
+  type BegunOutcome,
+  type OrderedEnd,
+} from "./settlement.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
@@ -72,7 +78,7 @@ export class ConductedRun {
   readonly #releases: number;
   readonly #interrupted = new AbortController();
   #order: "run" | "end" | "cancel" | "abandon";
-  #end: { readonly cause: string; readonly isFinal: boolean } | undefined;
+  #end: OrderedEnd | undefined;
   #live: LiveRun | undefined;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
@@ -207,7 +213,9 @@ export class ConductedRun {
   }
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
-    const ended = this.#endOf(outcome);
+    const orderedEnd = this.#order === "end" ? this.#end : undefined;
+    // Undefined: it never began, and any node may claim it.
+    const ended = begunOutcome(outcome, orderedEnd) ?? this.#outOfPatience();
     if (outcome.state === "never-began") await this.#live?.stop();
     const { log, metrics, onEnd } = this.#services;
     const finish = ended === undefined ? await this.#release() : await this.#settle(ended);
@@ -216,20 +224,6 @@ export class ConductedRun {
     const waitsAgain = ended === undefined && finish?.status === "running";
     if (finish !== undefined && !waitsAgain) logEnd(log, this.#command, finish);
     return ended === undefined ? "released" : "settled";
-  }
-
-  /** Undefined: it never began, and any node may claim it. */
-  #endOf(outcome: RunOutcome): BegunOutcome | undefined {
-    const { cause, isFinal } = (this.#order === "end" ? this.#end : undefined) ?? {};
-    if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
-    // It ended by itself before it was ended.
-    if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
-    if (cause !== undefined && isFinal === true) {
-      const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;
-      return { state: "ended", kind: "terminated", exitCode, cause, outputBytes, logBytes };
-    }
-    if (outcome.state === "never-began") return this.#outOfPatience();
-    return cause === undefined ? outcome : { state: "lost", cause };
   }
 
   async #release(): Promise<Finish | undefined> {
@@ -284,8 +278,6 @@ export class ConductedRun {
 }
 
 type Finish = Pick<SettledCommand, "status" | "seconds">;
-
-const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 
 function runOf(command: ClaimedCommand, { filesOf }: ConductServices): CommandRun {
   const claimedAt = performance.now();

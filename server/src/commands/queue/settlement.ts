@@ -8,6 +8,30 @@ export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 /** The outcome of a run that may have begun. */
 export type BegunOutcome = Exclude<RunOutcome, { state: "never-began" }>;
 
+/** The node ends the run. `isFinal`: it is not tried again, and no other node begins it. */
+export interface OrderedEnd {
+  readonly cause: string;
+  readonly isFinal: boolean;
+}
+
+const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
+
+/** The outcome of a run that the node may have ended. Undefined: it never began. */
+export function begunOutcome(
+  outcome: RunOutcome,
+  { cause, isFinal }: Partial<OrderedEnd> = {},
+): BegunOutcome | undefined {
+  if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
+  // It ended by itself before it was ended.
+  if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
+  if (cause !== undefined && isFinal === true) {
+    const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;
+    return { state: "ended", kind: "terminated", exitCode, cause, outputBytes, logBytes };
+  }
+  if (outcome.state === "never-began") return undefined;
+  return cause === undefined ? outcome : { state: "lost", cause };
+}
+
 /**
  * Decides how the end of a run ends the command. `retry` runs a failed command again, even if the disk was full or the run
  * was lost: a lost run may have done its work, and with `retry` the user accepts that it is done twice. A command that was
