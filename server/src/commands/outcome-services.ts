@@ -1,11 +1,11 @@
 import type { Database } from "../db/database.ts";
 import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./execution/command-files.ts";
-import { commandJobs, type CommandJobs } from "./results/command-jobs.ts";
+import { commandJobs, type CommandJobs } from "./results/job-source.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts, publishedText } from "./output/command-text.ts";
 import { followerSlots, type FollowerSlots } from "./follow-log.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
-import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
+import { otherNodes, type WithOtherNodes } from "./output/forward-to-node.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
 import { type PublishTargetOptions, openUploads } from "./publishing/uploads.ts";
 import type { NodeWatch } from "./queue/heartbeats.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProcessHandle } from "../../src/engines/detached-process/detached-process.ts";
 import { markOf } from "../../src/engines/runner/mark.ts";
 import { fileNames, parseStatus, type RunStatus } from "../../src/engines/runner/protocol.ts";
-import { readOwner } from "../../src/engines/runner/written-once.ts";
+import { readOwner } from "../../src/engines/runner/claim-and-order.ts";
 import {
   listProcesses,
   listProcessLinks,

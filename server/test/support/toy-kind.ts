@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { noJobs } from "../../src/commands/results/command-jobs.ts";
+import { noJobs } from "../../src/commands/results/job-source.ts";
 import type { CommandKind } from "../../src/commands/kinds/command-kinds.ts";
 import { type LiveRun, type CommandRun, SUCCEEDED } from "../../src/commands/execution/executor.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";

@@ -1,4 +1,4 @@
-import { type JobSource, noJobs } from "../results/command-jobs.ts";
+import { type JobSource, noJobs } from "../results/job-source.ts";
 import type { RunnableKind, Executor } from "../execution/executor.ts";
 import { type ResultSource, printedResults } from "../results/result-source.ts";
 import type { SubmittableKind, SubmissionPlan } from "../submission/plan.ts";

@@ -1,5 +1,5 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
-import { noJobs } from "../results/command-jobs.ts";
+import { noJobs } from "../results/job-source.ts";
 import { refreshExecutor } from "../refresh/refresh-executor.ts";
 import type { RefreshServices } from "../refresh/refresh-run.ts";
 import { tableResults } from "../results/result-source.ts";

@@ -1,4 +1,4 @@
-import { noJobs } from "../results/command-jobs.ts";
+import { noJobs } from "../results/job-source.ts";
 import { unsupportedExecutor, type CommandKind } from "./command-kinds.ts";
 import { printedResults } from "../results/result-source.ts";
 import { planHadoop } from "../submission/hadoop.ts";

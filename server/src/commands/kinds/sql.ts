@@ -1,5 +1,5 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
-import type { CommandJob } from "../results/command-jobs.ts";
+import type { CommandJob } from "../results/job-source.ts";
 import { tableResults } from "../results/result-source.ts";
 import type { SqlService } from "../sql/sql-executor.ts";
 import { readStatementJobs, type StatementJob } from "../sql/statement-jobs.ts";

@@ -13,7 +13,7 @@ import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { superviseStandby } from "./supervise-standby.ts";
-import { claimFolder } from "./written-once.ts";
+import { claimFolder } from "./claim-and-order.ts";
 import { watchForEnd, type EndReason } from "./watch-for-end.ts";
 import { watchDriver } from "./watch-resources.ts";
 

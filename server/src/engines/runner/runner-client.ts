@@ -8,7 +8,7 @@ import { findProcess, type ProcessHandle } from "../detached-process/detached-pr
 import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { writeOrder, isStandby, readOrder, claimFolder, readOwner } from "./written-once.ts";
+import { writeOrder, isStandby, readOrder, claimFolder, readOwner } from "./claim-and-order.ts";
 import { fileNames, parseStatus, render, type Order, type RunSpec, type RunStatus, type Standby } from "./protocol.ts";
 
 export type RunView =

@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import { collect, conclude, type Run } from "./conclude-run.ts";
 import { markOf } from "./mark.ts";
-import { readOrder } from "./written-once.ts";
+import { readOrder } from "./claim-and-order.ts";
 import { fileNames, type Order, type RunStatus, type Standby } from "./protocol.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { watchForEnd } from "./watch-for-end.ts";

@@ -16,7 +16,7 @@ import { markOf } from "./mark.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { parseStatus, protocolVersion } from "./protocol.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
-import { claimFolder } from "./written-once.ts";
+import { claimFolder } from "./claim-and-order.ts";
 
 const bootId = await readBootId();
 let runs: StubRuns;
