@@ -1,15 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
-import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
-import { openDatabase, type Database } from "../src/db/database.ts";
-import { newKey, writeKeys } from "../src/lib/key-ring.ts";
-import { Client } from "./support/client.ts";
-import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { scriptConnect, type ScriptedConnect } from "./support/scripted-connect.ts";
-import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+import { useNodes } from "./support/use-nodes.ts";
 
 /** Three nodes on one database, and an app whose server may run on each of them. Any node can report on all of them. */
 const NAMES = ["first", "second", "third"] as const;
@@ -18,76 +11,35 @@ const PATIENCE = { timeout: 45_000 };
 /** Much less than the timeout of a statement that never ends. */
 const AT_ONCE_MS = 9000;
 
-let base: string;
-let database: TestDatabase;
-let db: Database;
-let token: string;
 let connect: ScriptedConnect;
-const nodes = new Map<Name, NodeProcess>();
 let appId: number;
 
 beforeAll(async () => {
-  base = mkdtempSync(join(tmpdir(), "headgate-apps-"));
-  chmodSync(base, 0o711);
-  writeKeys(join(base, "keys"), [newKey([])]);
-  database = await cloneDatabase();
-  db = openDatabase({ ...database.connection, max: 2 });
-  ({ token } = await db.asSystem((tx) =>
-    createAccountWithAdmin(tx, {
-      account: { name: "Apps", parentId: null, plan: "free" },
-      admin: { email: "apps@example.test", name: "Founder", isOperator: false },
-      features: [],
-      addDefaults: addDefaultCluster,
-    }),
-  ));
   // Every statement runs for ever.
   connect = await scriptConnect(Array.from({ length: 100 }, () => ["stay"] as const));
-  await Promise.all(NAMES.map(start));
+});
+afterAll(() => connect.stop());
+
+/** While this file exists, nodes without heartbeats become silent within seconds. */
+const silenceIn = (folder: string): string => join(folder, "silence");
+const nodes = useNodes(NAMES, (folder) => ({
+  HEADGATE_LEASE_SECONDS: "20", // each node checks the others once a second
+  TEST_SILENCE: silenceIn(folder),
+}));
+const { at, idOf } = nodes;
+
+beforeAll(async () => {
   const engine = { type: "connect", url: `sc://127.0.0.1:${connect.port}` };
   await at("first").post("/clusters", { labels: ["remote"], engine });
-});
-
-afterAll(async () => {
-  await Promise.all([...nodes.values()].map((node) => node.crash()));
-  connect.stop();
-  await db.close();
-  await database.drop();
-  rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
 beforeEach(async () => {
   ({ id: appId } = await at("first").post("/apps", { name: "reports" }));
 });
 
-async function start(name: Name): Promise<void> {
-  const dataDir = join(base, name);
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-  const node = await startNode(dataDir, database.connection, {
-    HEADGATE_KEY_FILE: join(base, "keys"),
-    DATABASE_URL: "postgres://shared",
-    HEADGATE_LEASE_SECONDS: "20", // each node checks the others once a second
-    TEST_SILENCE: silence(),
-  });
-  nodes.set(name, node);
-  const known = (): Promise<object[]> =>
-    db.system.query("select from node where id = $1 and address = $2", [idOf(name), node.url]);
-  await vi.waitFor(async () => expect(await known()).toHaveLength(1), PATIENCE);
-}
-
-/** While this file exists, nodes without heartbeats become silent within seconds. */
-const silence = (): string => join(base, "silence");
-
-const idOf = (name: Name): string => readFileSync(join(base, name, "node-id"), "utf8").trim();
-
-function at(name: Name): Client {
-  const node = nodes.get(name);
-  if (node === undefined) throw new Error(`${name} is not started`);
-  return new Client(node.url, token);
-}
-
 /** Starts a query that runs on that node until it is ended. */
 async function queryOn(name: Name): Promise<number> {
-  await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [idOf(name)]);
+  await nodes.onlyOn(name);
   const started = connect.starts.length;
   const { id } = await at("third").post("/commands", {
     command_type: "SparkCommand",
@@ -96,7 +48,9 @@ async function queryOn(name: Name): Promise<number> {
     app_id: appId,
   });
   await expect.poll(() => connect.starts.length, PATIENCE).toBeGreaterThan(started);
-  expect(await db.system.query("select from command where id = $1 and node_id = $2", [id, idOf(name)])).toHaveLength(1);
+  expect(
+    await nodes.db.system.query("select from command where id = $1 and node_id = $2", [id, idOf(name)]),
+  ).toHaveLength(1);
   return id;
 }
 
@@ -133,7 +87,7 @@ describe("an app whose server runs on another node", () => {
   test("is stopped on all nodes at once", async () => {
     const ids = [await queryOn("first"), await queryOn("second")];
     await expect
-      .poll(() => db.system.query("select from app_server where app_id = $1 and is_up", [appId]), PATIENCE)
+      .poll(() => nodes.db.system.query("select from app_server where app_id = $1 and is_up", [appId]), PATIENCE)
       .toHaveLength(2);
     await at("third").put(`/apps/${appId}/stop`);
     for (const id of ids) await expectLost(id);
@@ -143,30 +97,30 @@ describe("an app whose server runs on another node", () => {
   test("is DOWN when that node is dead, can be stopped meanwhile, and ends when the node comes back", async () => {
     const id = await queryOn("second");
     await expect.poll(() => statuses(["first", "third"]), PATIENCE).toEqual(["UP", "UP"]);
-    await nodes.get("second")?.crash();
-    writeFileSync(silence(), "");
+    await nodes.process("second").crash();
+    writeFileSync(silenceIn(nodes.folder), "");
     await expect.poll(() => statuses(["first", "third"]), PATIENCE).toEqual(["DOWN", "DOWN"]);
-    rmSync(silence());
+    rmSync(silenceIn(nodes.folder));
     const asked = performance.now();
     expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
     expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
-    await start("second");
+    await nodes.start("second");
     await expectLost(id);
     await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
 
   test("shows UP in the response to a stop while a live node has not ended it", async () => {
-    await db.system.query(
+    await nodes.db.system.query(
       `insert into node (id, host, boot_id, state, memory_budget_mib, version)
        values ('00000000-0000-4000-8000-000000000001', 'stuck', 'boot', 'paused', 1000, '1')`,
     );
-    await db.system.query(
+    await nodes.db.system.query(
       `insert into app_server (app_id, node_id, generation, is_up)
        values ($1, '00000000-0000-4000-8000-000000000001', 0, true)`,
       [appId],
     );
     expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "UP" });
-    await db.system.query("delete from node where host = 'stuck'");
+    await nodes.db.system.query("delete from node where host = 'stuck'");
     expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
 });

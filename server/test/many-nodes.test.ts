@@ -1,101 +1,42 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
-import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
-import { openDatabase, type Database } from "../src/db/database.ts";
-import { newKey, writeKeys } from "../src/lib/key-ring.ts";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
 import { Client } from "./support/client.ts";
-import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
-import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+import { useNodes } from "./support/use-nodes.ts";
 
 /** Two nodes on one database: the files of a command are on the node that ran it, and each node can return both's. */
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 45_000 };
-let base: string;
-let database: TestDatabase;
-let db: Database;
-let token: string;
-let accountId: number;
-let runner: NodeProcess;
-let other: NodeProcess;
+const nodes = useNodes(["runner", "other"]);
+const { at, idOf } = nodes;
+type Name = "runner" | "other";
 let isGone = false;
 
-beforeAll(async () => {
-  base = mkdtempSync(join(tmpdir(), "headgate-nodes-"));
-  chmodSync(base, 0o711);
-  writeKeys(join(base, "keys"), [newKey([])]);
-  database = await cloneDatabase();
-  db = openDatabase({ ...database.connection, max: 2 });
-  ({ token, accountId } = await db.asSystem((tx) =>
-    createAccountWithAdmin(tx, {
-      account: { name: "Nodes", parentId: null, plan: "free" },
-      admin: { email: "nodes@example.test", name: "Founder", isOperator: false },
-      features: [],
-      addDefaults: addDefaultCluster,
-    }),
-  ));
-  [runner, other] = await Promise.all([node("runner"), node("other")]);
-  await bothKnown();
-  await only("runner");
-});
-
-afterAll(async () => {
-  await Promise.all([runner.crash(), other.crash()]);
-  await db.close();
-  await database.drop();
-  rmSync(base, { recursive: true, force: true, maxRetries: 20 });
-});
+beforeAll(() => nodes.onlyOn("runner"));
 
 afterEach(async () => {
-  if (isGone) runner = await node("runner");
+  if (isGone) await nodes.start("runner");
   isGone = false;
-  await bothKnown();
-  await only("runner");
+  await nodes.onlyOn("runner");
 });
 
 async function loseRunner(): Promise<void> {
-  await runner.crash();
+  await nodes.process("runner").crash();
   isGone = true;
 }
 
-/** Waits until both nodes know each other under their current addresses. */
-async function bothKnown(): Promise<void> {
-  const addresses = (): Promise<object[]> => db.system.query("select address from node order by address");
-  const known = [runner.url, other.url].toSorted().map((address) => ({ address }));
-  await vi.waitFor(async () => expect(await addresses()).toEqual(known), PATIENCE);
-}
-
-function node(name: string): Promise<NodeProcess> {
-  const dataDir = join(base, name);
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-  return startNode(dataDir, database.connection, {
-    HEADGATE_KEY_FILE: join(base, "keys"),
-    DATABASE_URL: "postgres://shared",
-  });
-}
-
-const idOf = (name: string): string => readFileSync(join(base, name, "node-id"), "utf8").trim();
-
-/** From now on only this node takes commands. */
-async function only(name: string): Promise<void> {
-  await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [idOf(name)]);
-}
-
-const at = (through: NodeProcess): Client => new Client(through.url, token);
-
 async function ended(id: number): Promise<string> {
-  return (await at(other).get(`/commands/${id}?wait_seconds=45`)).status;
+  return (await at("other").get(`/commands/${id}?wait_seconds=45`)).status;
 }
 
-const storage = (name: string): string => join(base, name, "accounts", String(accountId), "storage");
+const storage = (name: Name): string =>
+  join(nodes.folder, name, "accounts", String(nodes.account.accountId), "storage");
 
 async function useS3(): Promise<void> {
   const { endpoint, credentials } = seaweedFs;
-  await at(other).put("/api/v2/accounts", {
+  await at("other").put("/api/v2/accounts", {
     account: {
       defloc: `s3://${await seaweedFs.bucket()}/x`,
       storage_access_key: credentials.accessKeyId,
@@ -106,10 +47,10 @@ async function useS3(): Promise<void> {
 }
 
 async function published(): Promise<void> {
-  await expect.poll(() => db.system.query("select from command_publishing"), PATIENCE).toEqual([]);
+  await expect.poll(() => nodes.db.system.query("select from command_publishing"), PATIENCE).toEqual([]);
 }
 
-const text = async (through: NodeProcess, path: string): Promise<string> => {
+const text = async (through: Name, path: string): Promise<string> => {
   const reply = await at(through).get(path).reply();
   expect(reply.status, reply.text).toBe(200);
   return reply.text;
@@ -119,16 +60,16 @@ describe("a command that runs on another node", () => {
   test("shows its log and output while it runs, and its results at the end", async () => {
     const gate = join(storage("runner"), "gate");
     const id = await submitProgram(
-      at(other),
+      at("other"),
       `echo one; echo two >&2; while [ ! -e ${gate} ]; do sleep 0.05; done; echo three`,
     );
-    await expect.poll(() => text(other, `/commands/${id}/logs`), PATIENCE).toBe("two\none\n");
-    const { headers } = await at(other).get(`/commands/${id}/logs?err_file_processed=1`).reply();
+    await expect.poll(() => text("other", `/commands/${id}/logs`), PATIENCE).toBe("two\none\n");
+    const { headers } = await at("other").get(`/commands/${id}/logs?err_file_processed=1`).reply();
     expect([headers.get("err_length"), headers.get("tmp_length")]).toEqual(["3", "4"]);
-    expect(await at(other).get(`/commands/${id}/jobs`)).toEqual([]);
-    const waiting = at(other).get(`/commands/${id}/status_with_results?wait_seconds=45`).reply();
-    const response = await fetch(`${other.url}/api/v1.2/commands/${id}/logs?follow=true`, {
-      headers: { "X-AUTH-TOKEN": token },
+    expect(await at("other").get(`/commands/${id}/jobs`)).toEqual([]);
+    const waiting = at("other").get(`/commands/${id}/status_with_results?wait_seconds=45`).reply();
+    const response = await fetch(`${nodes.process("other").url}/api/v1.2/commands/${id}/logs?follow=true`, {
+      headers: { "X-AUTH-TOKEN": nodes.account.token },
     });
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     let followed = "";
@@ -143,83 +84,85 @@ describe("a command that runs on another node", () => {
     );
     expect((await waiting).body).toMatchObject({ status: "done", inline: true, results: "one\nthree\n" });
     for (const path of ["results", "results?format=raw", "error_logs", "logs", "jobs", "status_with_results"]) {
-      expect(await text(other, `/commands/${id}/${path}`)).toBe(await text(runner, `/commands/${id}/${path}`));
+      expect(await text("other", `/commands/${id}/${path}`)).toBe(await text("runner", `/commands/${id}/${path}`));
     }
   });
 
   test("is refused in the same way as on its own node", async () => {
-    const id = await submitProgram(at(other), "echo x; exit 3");
+    const id = await submitProgram(at("other"), "echo x; exit 3");
     expect(await ended(id)).toBe("error");
     for (const path of ["results", "logs?err_file_processed=-1"]) {
-      const refusal = await at(other).get(`/commands/${id}/${path}`).refused(422);
-      expect(refusal.text).toBe((await at(runner).get(`/commands/${id}/${path}`).refused(422)).text);
+      const refusal = await at("other").get(`/commands/${id}/${path}`).refused(422);
+      expect(refusal.text).toBe((await at("runner").get(`/commands/${id}/${path}`).refused(422)).text);
     }
-    await new Client(other.url).get(`/commands/${id}/logs`).refused(401);
+    await new Client(nodes.process("other").url).get(`/commands/${id}/logs`).refused(401);
   });
 });
 
 describe("when the node that ran a command is gone", () => {
   test("its results and log come from the account's storage on S3, and its jobs are not available", async () => {
     await useS3();
-    const id = await submitProgram(at(other), "echo out; echo err >&2");
-    const silent = await submitProgram(at(other), "true");
-    const large = await submitProgram(at(other), "head -c 20000000 /dev/zero");
+    const id = await submitProgram(at("other"), "echo out; echo err >&2");
+    const silent = await submitProgram(at("other"), "true");
+    const large = await submitProgram(at("other"), "head -c 20000000 /dev/zero");
     for (const each of [id, silent, large]) expect(await ended(each)).toBe("done");
     await published();
     await loseRunner();
-    expect(await at(other).get(`/commands/${id}/results`)).toEqual({ inline: true, results: "out\n" });
-    expect(await text(other, `/commands/${id}/results?format=raw`)).toBe("out\n");
-    expect(await at(other).get(`/commands/${id}/status_with_results`)).toMatchObject({ results: "out\n" });
-    expect(await text(other, `/commands/${id}/logs`)).toBe("err\n");
-    expect(await text(other, `/commands/${id}/logs?err_file_processed=2`)).toBe("r\n");
-    expect(await text(other, `/commands/${id}/logs?follow=true`)).toMatch(/data: err\n(.|\n)*event: end\ndata: done/);
-    expect(await at(other).get(`/commands/${id}/error_logs`)).toEqual({ error_log: "err\n" });
-    expect(await at(other).get(`/commands/${silent}/results`)).toEqual({ inline: true, results: "" });
-    expect(await text(other, `/commands/${silent}/logs`)).toBe("");
-    const { result_location: location } = await at(other).get(`/commands/${large}/results`);
+    expect(await at("other").get(`/commands/${id}/results`)).toEqual({ inline: true, results: "out\n" });
+    expect(await text("other", `/commands/${id}/results?format=raw`)).toBe("out\n");
+    expect(await at("other").get(`/commands/${id}/status_with_results`)).toMatchObject({ results: "out\n" });
+    expect(await text("other", `/commands/${id}/logs`)).toBe("err\n");
+    expect(await text("other", `/commands/${id}/logs?err_file_processed=2`)).toBe("r\n");
+    expect(await text("other", `/commands/${id}/logs?follow=true`)).toMatch(/data: err\n(.|\n)*event: end\ndata: done/);
+    expect(await at("other").get(`/commands/${id}/error_logs`)).toEqual({ error_log: "err\n" });
+    expect(await at("other").get(`/commands/${silent}/results`)).toEqual({ inline: true, results: "" });
+    expect(await text("other", `/commands/${silent}/logs`)).toBe("");
+    const { result_location: location } = await at("other").get(`/commands/${large}/results`);
     expect(location).toEqual([expect.stringMatching(/^s3:/)]);
-    await at(other)
+    await at("other")
       .get(`/commands/${id}/jobs`)
       .refused(503, new RegExp(idOf("runner")));
   });
 
   test("files that exist only on that node are unavailable for now, and the message names the node", async () => {
-    await at(other).put("/api/v2/accounts", { account: { defloc: "" } });
-    const id = await submitProgram(at(other), "echo out; echo err >&2");
+    await at("other").put("/api/v2/accounts", { account: { defloc: "" } });
+    const id = await submitProgram(at("other"), "echo out; echo err >&2");
     expect(await ended(id)).toBe("done");
     await published();
     await loseRunner();
     for (const path of ["results", "logs", "logs?follow=true", "error_logs", "jobs", "status_with_results"]) {
-      await at(other)
+      await at("other")
         .get(`/commands/${id}/${path}`)
         .refused(503, new RegExp(`on the node ${idOf("runner")}`));
     }
-    runner = await node("runner");
+    await nodes.start("runner");
     isGone = false;
-    await expect.poll(async () => (await at(other).get(`/commands/${id}/results`).reply()).status, PATIENCE).toBe(200);
+    await expect
+      .poll(async () => (await at("other").get(`/commands/${id}/results`).reply()).status, PATIENCE)
+      .toBe(200);
   });
 });
 
 test("attempts on several nodes have one log, which each node shows", async () => {
   await useS3();
-  const id = await submitProgram(at(other), 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
+  const id = await submitProgram(at("other"), 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
     retry: 1,
     retry_delay: 1,
   });
   await expect
     .poll(
-      () => db.system.query("select from command where id = $1 and attempt = 1 and node_id is null", [id]),
+      () => nodes.db.system.query("select from command where id = $1 and attempt = 1 and node_id is null", [id]),
       PATIENCE,
     )
     .toHaveLength(1);
   await published();
-  await only("other");
-  await db.system.query("update command set due_at = now() where id = $1", [id]);
+  await nodes.onlyOn("other");
+  await nodes.db.system.query("update command set due_at = now() where id = $1", [id]);
   expect(await ended(id)).toBe("done");
   await published();
-  const log = await text(other, `/commands/${id}/logs`);
+  const log = await text("other", `/commands/${id}/logs`);
   expect(log).toMatch(/^attempt 1\nheadgate: exit code 1; .*\nattempt 2\n$/);
-  expect(await text(runner, `/commands/${id}/logs`)).toBe(log);
+  expect(await text("runner", `/commands/${id}/logs`)).toBe(log);
   await loseRunner();
-  expect(await text(other, `/commands/${id}/logs?err_file_processed=8`)).toBe(log.slice(8));
+  expect(await text("other", `/commands/${id}/logs?err_file_processed=8`)).toBe(log.slice(8));
 });

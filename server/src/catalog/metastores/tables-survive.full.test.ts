@@ -1,72 +1,43 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { connectMetastore } from "../../../test/support/account-metastore.ts";
 import { adminCli, urlOf } from "../../../test/support/admin-cli.ts";
-import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
-import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { AccountClient } from "../../../test/support/given.ts";
+import { Client as ApiClient } from "../../../test/support/client.ts";
+import { SET_UP_MS } from "../../../test/support/connect-server.ts";
 import { javaBelow, metastoreOf, warmServerOf } from "../../../test/support/java-process.ts";
 import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
-import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
-import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
+import { useOwnSpark } from "../../../test/support/own-spark.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
+import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
-import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../../lib/key-ring.ts";
 import { findProcess } from "../../lib/process-table.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };
-const email = "tables@example.test";
 
 describe.skipIf(sparkIsMissing)("a table is available to the next command", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "headgate-tables-"));
-  let database: TestDatabase;
-  let node: NodeProcess;
-  let founded: { accountId: number; token: string };
+  const spark = useOwnSpark();
 
   beforeAll(async () => {
-    chmodSync(dataDir, 0o711);
-    await findSparkHome(inject("postgres").cacheDir);
-    database = await cloneDatabase();
-    writeKeys(join(dataDir, "keys"), [newKey([])]);
-    founded = await foundSparkAccount(database.connection, email);
-    node = await start();
     await run("create table kept (n int) using parquet; insert into kept values (7)");
   }, SET_UP_MS);
 
-  afterAll(async () => {
-    await node.stopEverything();
-    await database.drop();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-
-  const start = (settings: Record<string, string> = {}): Promise<NodeProcess> =>
-    startNode(dataDir, database.connection, {
-      HEADGATE_CACHE_DIR: inject("postgres").cacheDir,
-      ...SPARK_SETTINGS,
-      ...settings,
-    });
-  const clientOf = ({ token, accountId }: typeof founded): AccountClient =>
-    new AccountClient(node.url, token, accountId, email);
-
-  async function run(sql: string, by = founded): Promise<string> {
-    const { id } = await submitSql(clientOf(by), sql);
+  async function run(sql: string, by: ApiClient = spark.account): Promise<string> {
+    const { id } = await submitSql(by, sql);
     return resultsOf(id, by);
   }
-  async function resultsOf(id: number, by = founded): Promise<string> {
-    const client = clientOf(by);
+  async function resultsOf(id: number, client: ApiClient = spark.account): Promise<string> {
     await vi.waitFor(async () => expect(await statusOf(client, id)).toMatch(/done|error/), PATIENCE);
     const { error_log: log } = await client.get(`/commands/${id}/error_logs`);
     expect(await statusOf(client, id), log).toBe("done");
     const { results } = await client.get(`/commands/${id}/results`);
     return results;
   }
-  const metastorePid = async (accountId = founded.accountId): Promise<number> =>
-    javaBelow(await metastoreOf(dataDir, accountId).pid());
-  const serverPid = async (accountId = founded.accountId): Promise<number> =>
-    javaBelow(await warmServerOf(dataDir, accountId).pid());
+  const metastorePid = async (accountId = spark.account.accountId): Promise<number> =>
+    javaBelow(await metastoreOf(spark.dataDir, accountId).pid());
+  const serverPid = async (accountId = spark.account.accountId): Promise<number> =>
+    javaBelow(await warmServerOf(spark.dataDir, accountId).pid());
 
   async function kill(pid: number): Promise<void> {
     process.kill(pid, "SIGKILL");
@@ -75,8 +46,8 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
 
   it("after a crash of Headgate, which adopts metastore and warm server at its next start", async () => {
     const before = [await metastorePid(), await serverPid()];
-    await node.crash();
-    node = await start();
+    await spark.node.crash();
+    await spark.start();
     expect(await run("select n from kept")).toBe("7\r\n");
     expect([await metastorePid(), await serverPid()]).toEqual(before);
   });
@@ -100,7 +71,11 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
       "drop database cut",
     ];
     const pid = await metastorePid();
-    const metastore = await connectMetastore({ ...database, dataDir, accountId: founded.accountId });
+    const metastore = await connectMetastore({
+      ...spark.database,
+      dataDir: spark.dataDir,
+      accountId: spark.account.accountId,
+    });
     try {
       // The metastore must not inherit this setting of its role.
       await metastore.query("alter role current_user set default_transaction_isolation = 'serializable'");
@@ -120,7 +95,7 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
   });
 
   it("after a crash of the warm server, on the same metastore", async () => {
-    const [metastore, { folder }] = [await metastorePid(), warmServerOf(dataDir, founded.accountId)];
+    const [metastore, { folder }] = [await metastorePid(), warmServerOf(spark.dataDir, spark.account.accountId)];
     await kill(await serverPid());
     // Until its folder is removed, a command would end with the crash as its error.
     await vi.waitUntil(() => !existsSync(folder), PATIENCE);
@@ -129,10 +104,10 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
   });
 
   it("completely or not at all when the metastore dies while it is created, and the next attempt creates it", async () => {
-    const { accountId } = founded;
+    const { accountId } = spark.account;
     const pool = new Pool({
-      ...database.connection,
-      database: `${database.connection.database}_metastore_${accountId}`,
+      ...spark.database.connection,
+      database: `${spark.database.connection.database}_metastore_${accountId}`,
     });
     const made = async (): Promise<number> =>
       (await pool.query(`select from "TBLS" where "TBL_NAME" like 'made%'`)).rowCount ?? 0;
@@ -141,12 +116,12 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
       (name) => `create table if not exists ${name} (n int, day date) using parquet partitioned by (day)`,
     );
     try {
-      const { id } = await submitSql(clientOf(founded), script.join(";"));
+      const { id } = await submitSql(spark.account, script.join(";"));
       await vi.waitFor(async () => expect(await made()).toBeGreaterThan(2), { ...PATIENCE, interval: 5 });
       await kill(await metastorePid());
       expect(await made()).toBeLessThan(names.length);
       expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
-      await vi.waitFor(async () => expect(await statusOf(clientOf(founded), id)).toMatch(/done|error/), PATIENCE);
+      await vi.waitFor(async () => expect(await statusOf(spark.account, id)).toMatch(/done|error/), PATIENCE);
       expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
       await run(script.join(";"));
       expect(await made()).toBe(names.length);
@@ -169,9 +144,9 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
   it("when the warm server does not answer, which is then replaced and its commands end", async () => {
     const server = await serverPid();
     process.kill(server, "SIGSTOP");
-    const { id } = await submitSql(clientOf(founded), "select n from kept");
-    await vi.waitFor(async () => expect(await statusOf(clientOf(founded), id)).toBe("error"), PATIENCE);
-    const { error_log: log } = await clientOf(founded).get(`/commands/${id}/error_logs`);
+    const { id } = await submitSql(spark.account, "select n from kept");
+    await vi.waitFor(async () => expect(await statusOf(spark.account, id)).toBe("error"), PATIENCE);
+    const { error_log: log } = await spark.account.get(`/commands/${id}/error_logs`);
     expect(log).toContain("the Spark server that ran it has died");
     expect(await run("select n from kept")).toBe("7\r\n");
     expect(await serverPid()).not.toBe(server);
@@ -179,8 +154,8 @@ describe.skipIf(sparkIsMissing)("a table is available to the next command", () =
   });
 
   it("and to a program that runs while Headgate and the metastore crash", async () => {
-    const storage = join(dataDir, "accounts", String(founded.accountId), "storage");
-    const { id } = await clientOf(founded).post("/commands", {
+    const storage = join(spark.dataDir, "accounts", String(spark.account.accountId), "storage");
+    const { id } = await spark.account.post("/commands", {
       command_type: "SparkCommand",
       language: "python",
       program: `import os, time
@@ -194,10 +169,10 @@ spark.sql("insert into kept values (8)")
 print(spark.table("kept").count())`,
     });
     await vi.waitUntil(() => existsSync(join(storage, "first")), PATIENCE);
-    await node.crash();
+    await spark.node.crash();
     await kill(await metastorePid());
     await kill(await serverPid());
-    node = await start();
+    await spark.start();
     writeFileSync(join(storage, "go"), "");
     expect(await resultsOf(id)).toBe("7\n2\n");
   });
@@ -205,14 +180,14 @@ print(spark.table("kept").count())`,
   it("after everything was stopped, which leaves no process", async () => {
     expect(await run("select count(*) from kept")).toBe("2\r\n");
     const pids = [await metastorePid(), await serverPid()];
-    await node.stopEverything();
+    await spark.node.stopEverything();
     for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
-    node = await start();
+    await spark.start();
     expect(await run("select count(*) from kept")).toBe("2\r\n");
   });
 
   it("while the metastore uses few connections to PostgreSQL", async () => {
-    const client = new Client(database.connection);
+    const client = new Client(spark.database.connection);
     await client.connect();
     const held = async (): Promise<number> => {
       const { rows } = await client.query<{ n: number }>(
@@ -226,31 +201,33 @@ print(spark.table("kept").count())`,
   });
 
   it("after its metastore was evicted to free memory for another account", async () => {
-    const other = await foundSparkAccount(database.connection, "large@example.test");
+    const other = await foundSparkAccount(spark.database.connection, "large@example.test");
     const before = [await metastorePid(), await serverPid()];
-    await node.stop();
-    node = await start({ HEADGATE_MEMORY_BUDGET: "1800m" });
-    expect(await run("show tables", other)).toBe("");
+    await spark.node.stop();
+    await spark.start({ HEADGATE_MEMORY_BUDGET: "1800m" });
+    expect(await run("show tables", new ApiClient(spark.node.url, other.token))).toBe("");
     for (const pid of before) expect(await findProcess(pid)).toBeUndefined();
     expect(await run("select count(*) from kept")).toBe("2\r\n");
-    await node.stop();
-    node = await start();
+    await spark.node.stop();
+    await spark.start();
   });
 
   it("unless the account is deleted, which removes its processes, its database and its files", async () => {
-    const other = await foundSparkAccount(database.connection, "other@example.test");
-    expect(await run("show tables", other)).toBe("");
+    const other = await foundSparkAccount(spark.database.connection, "other@example.test");
+    expect(await run("show tables", new ApiClient(spark.node.url, other.token))).toBe("");
     const pids = [await metastorePid(other.accountId), await serverPid(other.accountId)];
-    const admin = adminCli({ DATABASE_URL: urlOf(database), HEADGATE_DATA_DIR: dataDir });
+    const admin = adminCli({ DATABASE_URL: urlOf(spark.database), HEADGATE_DATA_DIR: spark.dataDir });
     await admin.run("account-delete", String(other.accountId), "--yes");
     for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
-    const client = new Client(database.connection);
+    const client = new Client(spark.database.connection);
     await client.connect();
     const named = "select from pg_database where datname = $1 union all select from pg_roles where rolname = $1";
-    const { rowCount } = await client.query(named, [`${database.connection.database}_metastore_${other.accountId}`]);
+    const { rowCount } = await client.query(named, [
+      `${spark.database.connection.database}_metastore_${other.accountId}`,
+    ]);
     await client.end();
     expect(rowCount).toBe(0);
-    expect(existsSync(join(dataDir, "accounts", String(other.accountId)))).toBe(false);
+    expect(existsSync(join(spark.dataDir, "accounts", String(other.accountId)))).toBe(false);
     expect(await run("select count(*) from kept")).toBe("2\r\n");
   });
 });

@@ -1,51 +1,24 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
-import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { describe, expect, test, vi } from "vitest";
+import { useOwnSpark } from "../../../test/support/own-spark.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { AccountClient } from "../../../test/support/given.ts";
-import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
+import type { AccountClient } from "../../../test/support/given.ts";
 import { partitionsOf, refreshed } from "../../../test/support/refresh.ts";
-import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { runSql } from "../../../test/support/spark.ts";
-import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";
-import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const PATIENCE = { timeout: 120_000, interval: 20 };
-const email = "refresh@example.test";
 const DAYS = 200;
 const HOURS = 150;
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a table refresh", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "headgate-refresh-"));
-  let database: TestDatabase;
-  let node: NodeProcess;
-  let founded: { accountId: number; token: string };
-
-  beforeAll(async () => {
-    chmodSync(dataDir, 0o711);
-    await findSparkHome(inject("postgres").cacheDir);
-    database = await cloneDatabase();
-    writeKeys(join(dataDir, "keys"), [newKey([])]);
-    founded = await foundSparkAccount(database.connection, email);
-    node = await start();
-  }, SET_UP_MS);
-
-  afterAll(async () => {
-    await node.stopEverything();
-    await database.drop();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-
-  const start = (): Promise<NodeProcess> =>
-    startNode(dataDir, database.connection, { HEADGATE_CACHE_DIR: inject("postgres").cacheDir, ...SPARK_SETTINGS });
-  const client = (): AccountClient => new AccountClient(node.url, founded.token, founded.accountId, email);
+  const spark = useOwnSpark();
+  const client = (): AccountClient => spark.account;
 
   async function tableOf(name: string): Promise<string[]> {
-    const folder = join(storageFolder(dataDir, founded.accountId), name);
+    const folder = join(storageFolder(spark.dataDir, client().accountId), name);
     await runSql(
       client(),
       `create table ${name} (v string, d int, h int) using csv partitioned by (d, h) location 'file:${folder}'`,
@@ -74,8 +47,8 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
       };
       while (seen.length < 4 && seen.at(-1) !== 100) {
         await vi.waitFor(moved, PATIENCE);
-        await node[end]();
-        node = await start();
+        await spark.node[end]();
+        await spark.start();
       }
       expect(seen.length).toBeGreaterThan(1); // it was ended while it ran
       const { added } = await refreshed(client(), id);
