@@ -11,7 +11,7 @@ a script on a real Spark while PostgreSQL is away (one outage of database-outage
 
   --seed N          repeats the commands and the order of the faults; their timing differs (default: random)
   --commands N      how many commands to submit (default: 500)
-  --short           the form that is part of npm test: two nodes, one cut, no steps of clocks, no real Spark
+  --short           the form that is part of npm run test:full: two nodes, one cut, no steps of clocks, no real Spark
   --without-spark   leaves out the real Spark, which takes some minutes
   --verbose         prints each fault as it strikes
 `;
