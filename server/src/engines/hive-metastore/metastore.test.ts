@@ -1,116 +1,36 @@
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
-import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { listeningSockets } from "../../../test/support/listening-sockets.ts";
-import { makeScratchCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
-import { answerTo } from "../../../test/support/raw-answer.ts";
+import { describe, expect, it } from "vitest";
 import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
-import type { EmbeddedPostgres } from "../../db/embedded/embedded-postgres.ts";
-import { listProcessLinks } from "../../lib/process-table.ts";
-import { Secret } from "../../lib/secret.ts";
+import { listeningSockets } from "../../../test/support/listening-sockets.ts";
+import { answerTo } from "../../../test/support/raw-answer.ts";
+import { useScratchMetastore } from "../../../test/support/scratch-metastore.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { renderCall } from "../hive-thrift/codec/message.ts";
 import { HiveClient } from "../hive-thrift/hive-client.ts";
 import { getAllDatabases, setUgi } from "../hive-thrift/hive-functions.ts";
-import type { HiveTable } from "../hive-thrift/hive-structs.ts";
-import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
-import { openSandbox } from "../sandbox/sandbox.ts";
-import type { SparkHome } from "../spark-home/spark-home.ts";
+import { metastoreCommandLine } from "./metastore-command-line.ts";
 import { Metastore } from "./metastore.ts";
 import { probeMetastore } from "./probe-metastore.ts";
-import { metastoreCommandLine } from "./metastore-command-line.ts";
-
-const START_MS = 120_000;
-const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
-const secret = randomBytes(24).toString("hex");
-/** The same as in `database-address.ts`. */
-const scramOnly =
-  "sslmode=disable&requireAuth=scram-sha-256&authenticationPluginClassName=headgate.metastore.ScramOnly";
 
 // Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
+// `metastore-faults.full.test.ts` kills it and its PostgreSQL.
 describe.skipIf(sparkIsMissing)("a metastore", () => {
-  const base = mkdtempSync(join(tmpdir(), "headgate-metastore-"));
-  const warehouse = join(base, "warehouse");
-  const made: Metastore[] = [];
-  let home: SparkHome;
-  let cluster: ScratchCluster;
-  let postgres: EmbeddedPostgres;
-  let first: Metastore;
-  let port: number;
-
-  beforeAll(async () => {
-    chmodSync(base, 0o711);
-    const { cacheDir } = inject("postgres");
-    home = await findSparkHome(cacheDir);
-    cluster = makeScratchCluster(cacheDir);
-    postgres = await cluster.start();
-    await query(postgres, "create database tables");
-    first = await start();
-    port = await ready(first);
-  }, SET_UP_MS);
-
-  afterAll(async () => {
-    await Promise.all(made.map((each) => each.stop()));
-    await cluster.dispose();
-    rmSync(base, { recursive: true, force: true });
-  });
-
-  async function start(changes: { port?: number; password?: string } = {}): Promise<Metastore> {
-    const metastore = new Metastore(join(base, `process-${made.length}`));
-    made.push(metastore);
-    await metastore.start({
-      home,
-      settings: {
-        database: {
-          jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables?${scramOnly}`,
-          user: postgres.user,
-          password: changes.password ?? postgres.password,
-        },
-        warehouse: pathToFileURL(warehouse).href,
-        secret,
-        port: changes.port ?? 0,
-        properties: {},
-        classPath: [],
-      },
-      readOnly: [],
-      writable: [warehouse],
-      sandbox: openSandbox("auto", await findTestBubblewrap(identity)),
-      identity,
-      userName: "account77",
-      levels: 1,
-      leaseFile: null,
-      leaseSeconds: 600,
-      orphan: null,
-      rosterFolder: null,
-      usersFolder: null,
-      memoryMiB: 1024,
-    });
-    return metastore;
-  }
-
-  const ready = (metastore: Metastore): Promise<number> => metastore.ready(AbortSignal.timeout(START_MS));
-
-  const known = () => ({ host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) });
-
-  async function rows(sql: string): Promise<Record<string, unknown>[]> {
-    return query({ ...postgres, database: "tables" }, sql);
-  }
+  const metastore = useScratchMetastore();
+  const { secret, warehouse, identity } = metastore;
 
   it("has created all its tables before it serves requests", async () => {
-    const [row] = await rows("select count(*)::int as n from pg_tables where schemaname = 'public'");
+    const [row] = await metastore.rows("select count(*)::int as n from pg_tables where schemaname = 'public'");
     expect(row?.["n"]).toBeGreaterThanOrEqual(40);
   });
 
   it("listens on loopback, on one port", async () => {
-    const sockets = await listeningSockets((await first.pid()) ?? 0);
-    expect(sockets.ports).toEqual([port]);
-    await expect.poll(() => first.isHealthy(secret)).toBe(true);
+    const sockets = await listeningSockets((await metastore.first.pid()) ?? 0);
+    expect(sockets.ports).toEqual([metastore.port]);
+    await expect.poll(() => metastore.first.isHealthy(secret)).toBe(true);
   });
 
   it("does not answer clients without the secret, whatever they send", async () => {
@@ -124,9 +44,9 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       Buffer.from("0106000000", "hex"),
       Buffer.from("GET / HTTP/1.1\r\n\r\n"),
     ];
-    for (const bytes of tries) expect(await answerTo(port, bytes)).toHaveLength(0);
-    expect(await first.isHealthy("guess")).toBe(false);
-    await expect.poll(() => first.isHealthy(secret)).toBe(true);
+    for (const bytes of tries) expect(await answerTo(metastore.port, bytes)).toHaveLength(0);
+    expect(await metastore.first.isHealthy("guess")).toBe(false);
+    await expect.poll(() => metastore.first.isHealthy(secret)).toBe(true);
   });
 
   it("is distinguished from another process on its port, which learns nothing about the secret", async () => {
@@ -144,7 +64,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     const { port: taken } = rogue.address() as AddressInfo; // it listens on TCP
     try {
       expect(await probeMetastore(taken, secret, soon())).toBe(false);
-      const client = new HiveClient({ ...known(), port: taken });
+      const client = new HiveClient({ ...metastore.clientOptions(), port: taken });
       await expect(client.databaseNames(soon())).rejects.toThrow("did not prove that it knows the shared secret");
       const all = Buffer.concat(heard).toString("latin1");
       expect(all).toContain("DIGEST-MD5");
@@ -158,11 +78,13 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   it("answers a client with the secret while silent connections exceed its limit", async () => {
-    const silentClients = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
+    const silentClients = Array.from({ length: 300 }, () =>
+      connect(metastore.port, "127.0.0.1").on("error", () => undefined),
+    );
     try {
       const soon = AbortSignal.timeout(8000); // the metastore closes silent connections after ten seconds
       await Promise.all(silentClients.map((each) => once(each, "connect")));
-      expect(await probeMetastore(port, secret, soon)).toBe(true);
+      expect(await probeMetastore(metastore.port, secret, soon)).toBe(true);
     } finally {
       for (const each of silentClients) each.destroy();
     }
@@ -170,7 +92,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
 
   it("has its secrets in files that only its user can read, not on the command line", async () => {
     const { argv, files } = metastoreCommandLine(
-      home,
+      metastore.home,
       {
         database: { jdbcUrl: "jdbc:x", user: "u", password: "hunter2" },
         warehouse: "file:/w",
@@ -184,12 +106,12 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     expect(argv.join(" ")).not.toMatch(/hunter|s3cret/);
     expect(files["metastore.properties"]).toMatch(/^fs\.s3a\.secret\.key=hunter3$/m);
     expect(files["metastore.properties"]).not.toContain("spark.ui");
-    const written = statSync(join(first.folder, "input/metastore.properties"));
+    const written = statSync(join(metastore.first.folder, "input/metastore.properties"));
     expect([written.mode & 0o777, written.uid]).toEqual([0o600, identity?.uid ?? process.getuid?.()]);
   });
 
   it("drops a database with its tables and files, using few connections", async () => {
-    const writer = new HiveWriter(known());
+    const writer = new HiveWriter(metastore.clientOptions());
     await writer.createDatabase({ name: "d" });
     const sd = textStorage([{ name: "n", type: "int" }]);
     await writer.createTable({ tableName: "t", dbName: "d", sd, partitionKeys: [], tableType: "MANAGED_TABLE" });
@@ -197,14 +119,16 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     expect(statSync(join(warehouse, "d.db")).uid).toBe(identity?.uid ?? process.getuid?.());
     await writer.dropDatabase("d");
     expect(existsSync(join(warehouse, "d.db"))).toBe(false);
-    expect(await rows('select "NAME" from "DBS"')).toEqual([{ NAME: "default" }]);
-    const [row] = await rows("select count(*)::int as n from pg_stat_activity where application_name like '%JDBC%'");
+    expect(await metastore.rows('select "NAME" from "DBS"')).toEqual([{ NAME: "default" }]);
+    const [row] = await metastore.rows(
+      "select count(*)::int as n from pg_stat_activity where application_name like '%JDBC%'",
+    );
     expect(row?.["n"]).toBeLessThanOrEqual(6);
     writer.close();
   });
 
   it("serves the next call of any kind after PostgreSQL closed its connections", async () => {
-    const [client, writer] = [new HiveClient(known()), new HiveWriter(known())];
+    const [client, writer] = [new HiveClient(metastore.clientOptions()), new HiveWriter(metastore.clientOptions())];
     const sd = textStorage([{ name: "n", type: "int" }]);
     const createTable = (name: string): Promise<void> =>
       writer.createTable({
@@ -240,145 +164,24 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     ];
     for (const call of calls) {
       await Promise.all([1, 2, 3, 4].map(() => client.databaseNames(soon())));
-      expect((await rows(endConnections)).length).toBeGreaterThan(0);
+      expect((await metastore.rows(endConnections)).length).toBeGreaterThan(0);
       await call();
     }
     writer.close();
     client.close();
   });
 
-  it("answers correctly after an outage of PostgreSQL, and never reports existing objects as missing", async () => {
-    const many = { ...known(), maxConnections: 8 };
-    const [client, writer] = [new HiveClient(many), new HiveWriter(many)];
-    const sd = textStorage([{ name: "n", type: "int" }]);
-    const partitionKeys = [{ name: "day", type: "string" }];
-    const tableOf = (tableName: string): HiveTable => {
-      return { tableName, dbName: "away", sd, partitionKeys, parameters: new Map(), tableType: "MANAGED_TABLE" };
-    };
-    const add = (day: string): Promise<void> => {
-      const location = pathToFileURL(join(warehouse, "away.db/t", `day=${day}`)).href;
-      const added = [{ values: [day], sd: { ...sd, location }, parameters: new Map() }];
-      return client.addPartitions("away", "t", added, soon());
-    };
-    await writer.createDatabase({ name: "away" });
-    await writer.createTable(tableOf("t"));
-    await add("1");
-
-    const outage = await stopPostgres();
-    const answers = Promise.all([
-      client.database("away", soon()).then(({ name }) => name),
-      client.databaseNames(soon()).then((names) => names.includes("away")),
-      client.table("away", "t", soon()).then(({ tableName }) => tableName),
-      client.tableNames("away", soon()).then((names) => names.includes("t")),
-      client.partitionNames("away", "t", {}, soon()).then((names) => names.includes("day=1")),
-      client
-        .partitionsByNames("away", "t", ["day=1"], soon())
-        .next()
-        .then(({ value }) => value?.length),
-      writer.createTable(tableOf("made")),
-      add("2"),
-    ]);
-    const tried = vi.waitUntil(() => outage.received.length >= 32, { timeout: 60_000 });
-    await Promise.race([answers, tried]);
-    await outage.end();
-    expect(outage.received.join("")).toContain(postgres.user);
-    expect(outage.received.join("")).not.toContain(postgres.password);
-    expect(outage.afterWelcome).toEqual([]);
-    expect(await answers).toEqual(["away", true, "t", true, true, 1, undefined, undefined]);
-    expect([...(await client.tableNames("away", soon()))].sort()).toEqual(["made", "t"]);
-    expect(await client.partitionNames("away", "t", {}, soon())).toEqual(["day=1", "day=2"]);
-    await expect(client.table("away", "nothing", soon())).rejects.toMatchObject({ kind: "no-such-object" });
-    writer.close();
-    client.close();
-  });
-
   it("is found again by its folder", async () => {
-    const again = new Metastore(first.folder);
-    expect([await again.port(), await again.isAlive()]).toEqual([port, true]);
+    const again = new Metastore(metastore.first.folder);
+    expect([await again.port(), await again.isAlive()]).toEqual([metastore.port, true]);
     await expect.poll(() => again.isHealthy(secret)).toBe(true);
   });
 
-  it("can be restarted on the same port with its data after it was killed", async () => {
-    const writer = new HiveWriter(known());
-    await writer.createDatabase({ name: "kept" });
-    const end = first.ended(AbortSignal.timeout(60_000));
-    process.kill(await javaOf(first), "SIGKILL");
-    await end;
-    expect(await first.isAlive()).toBe(false);
-    first = await start({ port });
-    expect(await ready(first)).toBe(port);
-    const client = new HiveClient(known());
-    expect(await client.databaseNames(soon())).toContain("kept");
-    client.close();
-    writer.close();
-  });
-
-  it("uses another port if its own is taken, even by a metastore on the same database", async () => {
-    const second = await start({ port });
-    const other = await ready(second);
-    expect(other).not.toBe(port);
-    await expect.poll(() => second.isHealthy(secret)).toBe(true);
-    await second.stop();
-    expect(existsSync(second.folder)).toBe(false);
-    await expect.poll(() => first.isHealthy(secret)).toBe(true);
-  });
-
   it("reports why it cannot start", async () => {
-    const wrong = await start({ password: "wrong" });
-    await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
+    const wrong = await metastore.start({ password: "wrong" });
+    await expect(metastore.ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
   });
-
-  /** Like `pg_ctl stop -m immediate`. A rogue server then listens on the port and asks for passwords. */
-  async function stopPostgres(): Promise<{ received: string[]; afterWelcome: string[]; end(): Promise<void> }> {
-    process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
-    await cluster.stop();
-    const received: string[] = [];
-    const afterWelcome: string[] = [];
-    let connections = 0;
-    const server = createServer((socket) => {
-      const asksForPassword = (connections += 1) % 2 === 0;
-      let isAnswered = false;
-      socket
-        .on("error", () => undefined)
-        .on("data", (chunk) => {
-          received.push(chunk.toString("latin1"));
-          if (isAnswered && !asksForPassword) afterWelcome.push(chunk.toString("latin1"));
-          socket.write(asksForPassword ? ASK_FOR_PASSWORD : WELCOME);
-          isAnswered = true;
-        });
-    });
-    await once(server.listen(postgres.port, "127.0.0.1"), "listening");
-    return {
-      received,
-      afterWelcome,
-      async end() {
-        await once(server.close(), "close");
-        postgres = await cluster.start();
-      },
-    };
-  }
-
-  async function javaOf(metastore: Metastore): Promise<number> {
-    const all = await listProcessLinks();
-    let pid = (await metastore.pid()) ?? 0;
-    for (;;) {
-      if (all.find((each) => each.pid === pid)?.name === "java") return pid;
-      const child = all.find((each) => each.parentPid === pid);
-      if (child === undefined) throw new Error("no JVM");
-      pid = child.pid;
-    }
-  }
 });
-
-/** Messages in PostgreSQL's protocol. */
-const ASK_FOR_PASSWORD = Buffer.from("520000000800000003", "hex");
-const WELCOME = Buffer.concat([
-  Buffer.from("520000000800000000", "hex"), // AuthenticationOk
-  ...["server_version\x0017.0\0", "client_encoding\0UTF8\0"].map((status) =>
-    Buffer.concat([Buffer.from([0x53, 0, 0, 0, status.length + 4]), Buffer.from(status)]),
-  ),
-  Buffer.from("5a0000000549", "hex"), // ReadyForQuery
-]);
 
 function saslMessage(status: number, text: string): Buffer {
   const head = Buffer.from([status, 0, 0, 0, 0]);
