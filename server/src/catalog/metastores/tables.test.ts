@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
-import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
+import { runSparkProgram } from "../../../test/support/spark-program.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { probeMetastore } from "../../engines/hive-metastore/probe-metastore.ts";
@@ -13,22 +13,9 @@ import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewra
 const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
 const isIsolated = (await findTestBubblewrap(identity)).kind === "usable";
 
+/** `tables-of-programs.full.test.ts` has the tables that queries and programs of one account share. */
 describe.skipIf(sparkIsMissing)("the tables of an account", () => {
   const spark = useSpark();
-
-  it("are the same for its queries and its programs", async () => {
-    const name = `t_${randomBytes(4).toString("hex")}`;
-    await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
-    const printed = await runProgram(
-      spark.account,
-      `from pyspark.sql import SparkSession
-spark = SparkSession.builder.getOrCreate()
-print(spark.table("${name}").first().n)
-spark.range(3).write.saveAsTable("${name}_back")`,
-    );
-    expect(printed).toBe("7\n");
-    expect(await rows(spark.account, `select count(*) from ${name}_back`)).toBe("3\r\n");
-  });
 
   it.skipIf(!isIsolated)(
     "are hidden from other accounts, whose secret does not open the metastore, even from inside a command",
@@ -42,10 +29,12 @@ spark.range(3).write.saveAsTable("${name}_back")`,
       const ours = await metastoreEntry(spark.dataDir, spark.accountId);
       const { folder } = metastoreOf(spark.dataDir, spark.accountId);
       const report = JSON.parse(
-        await runProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder}` }),
+        await runSparkProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder}` }),
       );
       expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [] });
-      expect(await rows(spark.account, `select n from ${name}`)).toBe("7\r\n");
+      const { id } = await runSql(spark.account, `select n from ${name}`);
+      expect((await spark.account.get(`/commands/${id}/results`)).results).toBe("7\r\n");
+      expect(await other.get("/hive/default")).toEqual([name]);
 
       const theirs = await metastoreEntry(spark.dataDir, accountId);
       const greets = (port: number, secret: string): Promise<boolean> =>
@@ -105,28 +94,3 @@ print(json.dumps({
     "files": files(),
 }))
 `;
-
-async function runProgram(
-  account: AccountClient,
-  program: string,
-  more: Record<string, unknown> = {},
-): Promise<string> {
-  const { id } = await account.post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    arguments: "--driver-memory 1g", // no driver is kept waiting for the next program of this kind
-    ...more,
-  });
-  const command = await waitForCommandEnd(account, id);
-  const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
-  expect(command.status, log).toBe("done");
-  const { results } = await account.get(`/commands/${id}/results`);
-  return results;
-}
-
-async function rows(account: AccountClient, sql: string): Promise<string> {
-  const { id } = await runSql(account, sql);
-  const { results } = await account.get(`/commands/${id}/results`);
-  return results;
-}
