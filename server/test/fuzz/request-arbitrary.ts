@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyText } from "../support/any-text.ts";
 import type { FieldRule, Fields } from "./field-rules.ts";
 import type { OperationRules } from "./operation-rules.ts";
 
@@ -144,6 +145,6 @@ const wild: fc.Arbitrary<unknown> = fc.oneof(
     JSON.parse('{"__proto__":{"x":1}}'),
     { constructor: { prototype: 1 } },
   ),
-  fc.string({ unit: "binary", maxLength: 20 }),
+  anyText({ maxLength: 20 }),
   fc.jsonValue({ maxDepth: 3 }),
 );
