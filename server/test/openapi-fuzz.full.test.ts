@@ -1,0 +1,3 @@
+import { fuzzOperations } from "./fuzz/fuzz-operations.ts";
+
+fuzzOperations(30);
