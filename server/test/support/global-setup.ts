@@ -1,5 +1,4 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, type ClientConfig } from "pg";
 import { pino } from "pino";
@@ -25,7 +24,7 @@ const notDurable = { fsync: "off", synchronous_commit: "off", full_page_writes: 
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folders = makeRunFolders();
-  const dataDir = mkdtempSync(join(tmpdir(), "headgate-test-"));
+  const dataDir = mkdtempSync(join(folders.database, "headgate-test-"));
   chmodSync(dataDir, 0o755);
   const lock = lockDataDir(dataDir);
   const cacheDir = testCacheDir();
