@@ -8,12 +8,14 @@ import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
 import { fetchedBubblewrap, systemFolders } from "../src/engines/sandbox/find-bubblewrap.ts";
 import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
+import { urlOf } from "./support/admin-cli.ts";
 import type { Client } from "./support/client.ts";
 import type { Manner } from "./support/headgate-process.ts";
 import { databasePortOf, planIntrusion } from "./support/intrusion.ts";
 import { listeningSockets } from "./support/listening-sockets.ts";
 import { submitProgram } from "./support/programs.ts";
 import { install, secondAccount, stubEntry, type Installation } from "./support/stub-installation.ts";
+import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 /**
  * The account is the trust boundary: in a whole installation, a program of the second account tries to reach files and
@@ -194,31 +196,37 @@ describe("without isolation", () => {
     bubblewrap.kind === "usable"
       ? { wrapper: [bubblewrap.path, "--cap-add", "ALL", "--dev-bind", "/", "/", ...covers, "--"] }
       : {};
-  const withoutIndex = { PIP_NO_INDEX: "1" };
-
   const body = { command_type: "SparkCommand", language: "python", program: "echo ran" };
   let installation: Installation | undefined;
+  let database: TestDatabase | undefined;
   afterEach(async () => {
     await installation?.end();
+    await database?.drop();
     installation = undefined;
   });
+
+  async function installWithout(settings: Record<string, string> = {}): Promise<Installation> {
+    database = await cloneDatabase(); // faster than an embedded one
+    installation = await install(hiding, { PIP_NO_INDEX: "1", DATABASE_URL: urlOf(database), ...settings });
+    return installation;
+  }
 
   async function whenEnded(account: Client): Promise<unknown> {
     return account.get(`/commands/${await submitProgram(account, body.program)}?wait_seconds=45`);
   }
 
   test("only the first account may run programs, and others are told what an operator can do", async () => {
-    installation = await install(hiding, withoutIndex);
-    const { account } = await secondAccount(installation);
+    const restricted = await installWithout();
+    const { account } = await secondAccount(restricted);
     await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
     expect(await account.get("/commands")).toMatchObject({ commands: [] });
-    expect(await whenEnded(installation.operator)).toMatchObject({ status: "done" });
-    expect(installation.headgate.stderr()).toMatch(/bubblewrap (is not installed|does not work|\S+ is too old)/);
+    expect(await whenEnded(restricted.operator)).toMatchObject({ status: "done" });
+    expect(restricted.headgate.stderr()).toMatch(/bubblewrap (is not installed|does not work|\S+ is too old)/);
   });
 
   test("every account may run programs if an operator allows it", async () => {
-    installation = await install(hiding, { ...withoutIndex, HEADGATE_ISOLATION: "none" });
-    expect(await whenEnded((await secondAccount(installation)).account)).toMatchObject({ status: "done" });
-    expect(installation.headgate.stderr()).not.toMatch(/bubblewrap/);
+    const open = await installWithout({ HEADGATE_ISOLATION: "none" });
+    expect(await whenEnded((await secondAccount(open)).account)).toMatchObject({ status: "done" });
+    expect(open.headgate.stderr()).not.toMatch(/bubblewrap/);
   });
 });

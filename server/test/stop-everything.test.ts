@@ -106,7 +106,9 @@ test("stop --all without a server also ends the processes of a node on a shared 
 test("a table refresh, which is restartable, continues in the same attempt after stop --all", SLOW, async () => {
   const metastore = await startThriftServer(() => undefined); // never responds, so the refresh does not end
   onTestFinished(() => metastore.stop());
-  const { operator, dataDir, settings, remove } = await install({});
+  const database = await cloneDatabase(); // faster than an embedded one
+  onTestFinished(() => database.drop());
+  const { operator, dataDir, settings, remove } = await install({}, { DATABASE_URL: urlOf(database) });
   onTestFinished(remove);
   await operator.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${metastore.port}` } });
   const { id } = await operator.post("/commands", { template: "s3import", db_name: "default", hive_table: "orders" });
