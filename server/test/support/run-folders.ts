@@ -14,8 +14,10 @@ export interface RunFolders {
   remove(): void;
 }
 
+/** The variable with the folder for databases, for this process and its children. */
+export const DATABASES_FOLDER = "TEST_DATABASES_FOLDER";
 const TMPFS = 0x01021994;
-/** The database takes a few hundred MiB. */
+/** The databases take a few hundred MiB. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
@@ -30,6 +32,7 @@ export function makeRunFolders(): RunFolders {
   for (const folder of folders) chmodSync(folder, 0o755);
   const before = process.env.TMPDIR;
   process.env.TMPDIR = tmp;
+  process.env[DATABASES_FOLDER] = database;
   const script = fileURLToPath(new URL("end-test-run.sh", import.meta.url));
   const child = spawn("/bin/sh", [script], {
     cwd: "/",
@@ -48,6 +51,7 @@ export function makeRunFolders(): RunFolders {
       for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
       if (before === undefined) delete process.env.TMPDIR;
       else process.env.TMPDIR = before;
+      delete process.env[DATABASES_FOLDER];
       stdin.end("done\n");
     },
   };

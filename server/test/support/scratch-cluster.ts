@@ -12,6 +12,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/db/embed
 import { settleLeftover } from "../../src/db/embedded/leftover.ts";
 import { findUnprivilegedUser, makeReachableFolder } from "../../src/db/embedded/unprivileged-user.ts";
 import { readBootId, startTimeOfChild } from "../../src/lib/process-table.ts";
+import { DATABASES_FOLDER } from "./run-folders.ts";
 
 const EMBEDDED = new URL("../../src/db/embedded/", import.meta.url);
 
@@ -31,7 +32,7 @@ export interface ScratchCluster {
 }
 
 export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster {
-  const root = mkdtempSync(join(tmpdir(), "headgate-embedded-"));
+  const root = mkdtempSync(join(process.env[DATABASES_FOLDER] ?? tmpdir(), "headgate-embedded-"));
   chmodSync(root, 0o755);
   const dataDir = join(root, below, "data");
   const cluster = describeCluster(dataDir, findUnprivilegedUser());
