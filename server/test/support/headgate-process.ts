@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { listProcessLinks } from "../../src/lib/process-table.ts";
 import { Client } from "./client.ts";
 import { repositoryDir } from "./repository-dir.ts";
+import { DATABASES_FOLDER } from "./run-folders.ts";
 
 /** The real program, as `npm start` runs it, with a data directory of the test. */
 export interface HeadgateProcess {
@@ -19,8 +20,9 @@ export interface HeadgateProcess {
   stop(): Promise<number | null>;
 }
 
+/** In memory if there is room, so not for tests that run programs: a sandbox has a /dev/shm of its own. */
 export function temporaryDataDir(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), "headgate-process-"));
+  const path = mkdtempSync(join(process.env[DATABASES_FOLDER] ?? tmpdir(), "headgate-process-"));
   chmodSync(path, 0o755);
   return {
     path,
