@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { get as httpGet, type IncomingMessage } from "node:http";
 import { Int32, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { describe, expect, test } from "vitest";
 import { received, streamOf } from "../../../test/support/arrow-streams.ts";
-import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { collectGarbage } from "../../../test/memory/live-memory.ts";
-import { NUMBERED_ROWS, numberedBatch } from "../../../test/support/numbered-batches.ts";
+import { useServer } from "../../../test/support/given.ts";
+import { NUMBERED_ROWS } from "../../../test/support/numbered-batches.ts";
 import { givenQuery, publish, textRows } from "../../../test/support/queried-rows.ts";
+import { numbered, sizeOf, streamed } from "../../../test/support/streamed-results.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { filePruner } from "../prune-files.ts";
 
@@ -23,24 +22,6 @@ const odd = received([
     rows: 2,
   },
 ]);
-
-function* numbered(count: number) {
-  for (let n = 0; n < count; n++) yield numberedBatch(n);
-}
-
-/** The raw response, which a test can read or leave unread. */
-function streamed(account: AccountClient, path: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const headers = { "X-AUTH-TOKEN": account.token ?? "" };
-    httpGet(`${given.base}/api/v1.2${path}`, { headers, agent: false }, resolve).on("error", reject);
-  });
-}
-
-async function sizeOf(stream: IncomingMessage): Promise<number> {
-  let size = 0;
-  for await (const piece of stream as AsyncIterable<Buffer>) size += piece.length;
-  return size;
-}
 
 function timesOpen(path: string): number {
   const handles = readdirSync("/proc/self/fd").map((name) => {
@@ -108,7 +89,7 @@ describe("the rows of a query", () => {
     const { id } = await givenQuery(given, account, textRows(rows));
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
     expect(await account.get(`/commands/${id}/results`)).toMatchObject({ inline: false });
-    expect(await sizeOf(await streamed(account, `/commands/${id}/results?format=raw`))).toBe(20_000_000);
+    expect(await sizeOf(await streamed(given, account, `/commands/${id}/results?format=raw`))).toBe(20_000_000);
   });
 
   test("of 20 MB and more are in the account's storage, as text without headers, uploaded once", async () => {
@@ -162,7 +143,7 @@ describe("a script that returned nothing", () => {
       "",
       "[]\n",
     ]);
-    const arrow = await streamed(account, `/commands/${id}/results?format=arrow`);
+    const arrow = await streamed(given, account, `/commands/${id}/results?format=arrow`);
     const table = tableFromIPC(Buffer.concat(await Array.fromAsync(arrow as AsyncIterable<Buffer>)));
     expect([table.numRows, table.numCols]).toEqual([0, 0]);
   });
@@ -202,39 +183,22 @@ describe("rows that were removed", () => {
     const bytes = readFileSync(dataFile);
     bytes.fill(0, bytes.length - 1000);
     writeFileSync(dataFile, bytes);
-    const reply = await streamed(account, `/commands/${id}/results?format=csv`);
+    const reply = await streamed(given, account, `/commands/${id}/results?format=csv`);
     expect(reply.statusCode).toBe(200);
     await expect(sizeOf(reply)).rejects.toThrow("aborted");
   });
 });
 
+/** `query-results.full.test.ts` measures the memory of a larger one. */
 describe("a large result", () => {
-  test("is streamed without being held in memory, however slow its readers are", async () => {
-    const account = await given.account();
-    const { id } = await givenQuery(given, account, numbered(400));
-    await sizeOf(await streamed(account, `/commands/${id}/results?format=csv`)); // with it come thread and buffers
-    collectGarbage(); // what files before this one left
-    const before = process.memoryUsage.rss();
-    let highest = before;
-    const watch = setInterval(() => {
-      highest = Math.max(highest, process.memoryUsage.rss());
-    }, 20);
-    const waiting = await Promise.all(
-      ["csv", "json", "raw"].map((format) => streamed(account, `/commands/${id}/results?format=${format}`)),
-    );
-    const size = await sizeOf(await streamed(account, `/commands/${id}/results?format=csv&include_headers=true`));
-    clearInterval(watch);
-    for (const one of waiting) one.destroy();
-    expect(size).toBeGreaterThan(100 * MIB);
-    expect(highest - before).toBeLessThan(80 * MIB);
-  });
-
   test("is no longer read when its client disconnects", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(400));
     const dataFile = spool?.dataFile ?? "";
     const readers = await Promise.all(
-      ["csv", "json", "arrow", "raw"].map((format) => streamed(account, `/commands/${id}/results?format=${format}`)),
+      ["csv", "json", "arrow", "raw"].map((format) =>
+        streamed(given, account, `/commands/${id}/results?format=${format}`),
+      ),
     );
     expect(timesOpen(dataFile)).toBe(4);
     for (const reader of readers) reader.destroy();
@@ -245,7 +209,7 @@ describe("a large result", () => {
     const [account, other] = await Promise.all([given.account(), given.account()]);
     const { id } = await givenQuery(given, account, numbered(60));
     const { id: ofOther } = await givenQuery(given, other, odd);
-    const slow = () => streamed(account, `/commands/${id}/results?format=csv`);
+    const slow = () => streamed(given, account, `/commands/${id}/results?format=csv`);
     const readers = await Promise.all(Array.from({ length: 50 }, slow));
     for (const query of ["", "?format=csv"]) {
       const { headers } = await account.get(`/commands/${id}/results${query}`).refused(429, /results of this account/);
@@ -259,7 +223,7 @@ describe("a large result", () => {
   test("that is inline is no longer read when its client disconnects", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(60));
-    const reader = await streamed(account, `/commands/${id}/results`);
+    const reader = await streamed(given, account, `/commands/${id}/results`);
     expect(timesOpen(spool?.dataFile ?? "")).toBe(1);
     reader.destroy();
     await expect.poll(() => timesOpen(spool?.dataFile ?? ""), PATIENCE).toBe(0);
