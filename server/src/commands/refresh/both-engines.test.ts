@@ -1,16 +1,15 @@
-import { describe, expect, test } from "vitest";
-import { expectBothEnginesAgree, expectToAgree } from "../../../test/support/both-engines.ts";
+import { describe, test } from "vitest";
+import { expectBothEnginesAgree } from "../../../test/support/both-engines.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { SPELLED_TYPES, spelledTree } from "../../../test/support/folder-trees.ts";
 import { useSpark } from "../../../test/support/spark.ts";
 
+/**
+ * `both-engines.full.test.ts` has more folders and every spelling of the values; `partitions-for-spark.test.ts` compares
+ * the accepted values with Spark's.
+ */
 describe.skipIf(sparkIsMissing)("any contents of a table's folder", () => {
   const spark = useSpark();
 
   test("lead to the same partitions, whether Headgate or Spark refreshes the table", () =>
     expectBothEnginesAgree(spark, 6, 20_261_115));
-
-  test.each(SPELLED_TYPES)("lead to partitions of type %s only for values that Spark can read", async (type) => {
-    expect(await expectToAgree(spark, spelledTree(type), true)).toBeGreaterThan(4);
-  });
 });
