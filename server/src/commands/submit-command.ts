@@ -4,7 +4,7 @@ import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
 import type { Queryable } from "../db/database.ts";
-import { invalid, type Fault } from "../lib/fault.ts";
+import { Fault, invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { WithAccountDisk } from "./account-disk/account-disk.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
@@ -45,7 +45,7 @@ export const SUBMISSION_BODY = {
   bytesWithFeature: 32 * 1024 * 1024,
 } as const;
 const DEFAULT_LABEL = "default";
-/** For a label that changes in the moment between two statements. */
+/** A further attempt is needed only if the label or the app changes between two statements. */
 const MAX_ATTEMPTS = 3;
 
 export interface SubmissionServices
@@ -82,23 +82,23 @@ export const submitCommand = operation({
 
   async handle({ body, caller, reader, requestId, change }, services: SubmissionServices) {
     const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
-    const reply = await store({ kind, command }, { caller, reader, change }, services);
+    const reply = await storeCommand({ kind, command }, { caller, reader, change }, services);
     services.commandEvents.wake();
     return reply;
   },
 });
 
 /**
- * Stores the command in one round trip: the insert, its audit row and the commit are sent together. So the cluster and
- * the app are read and checked before, and read again if they have changed meanwhile.
+ * Stores the command in one round trip: the insert, its audit row and the commit are sent together. Therefore the
+ * cluster and the app are read and checked first, and again if they have changed in between.
  */
-async function store(
+async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
   { caller: { accountId }, reader, change }: Pick<Admitted, "caller" | "reader" | "change">,
   services: SubmissionServices,
 ): Promise<Static<typeof Command>> {
   for (let attempt = 1; ; attempt += 1) {
-    const target = await findTarget(services.db.shared, accountId, command);
+    const target = await findTarget(services.db.sharedBeforeWrites, accountId, command);
     if (target === undefined) throw await missingTarget(reader, command);
     checkEngine(target.engineType, kind);
     services.memoryNeed.check(kind, { ...command, ...target, accountId }, target.engineType);
@@ -109,9 +109,15 @@ async function store(
         return submitted(command, target, accountId, services);
       });
     } catch (error) {
-      if (!isTargetGone(error) || attempt === MAX_ATTEMPTS) throw error;
+      if (!isTargetGone(error)) throw error;
+      if (attempt === MAX_ATTEMPTS) throw targetChanged(error);
     }
   }
+}
+
+function targetChanged(cause: unknown): Fault {
+  const text = "The cluster or the app was changed while the command was being stored: submit it again.";
+  return new Fault("conflict", text, { cause, retryAfterSeconds: 1 });
 }
 
 /** Says why a command could not be stored: its cluster or its app is missing. */

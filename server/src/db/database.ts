@@ -35,6 +35,8 @@ export interface Database {
   readonly system: Queryable;
   /** The same for the quick statements of every request: they share a connection and are sent together. */
   readonly shared: Queryable;
+  /** Like `shared`, on another connection: statements that a lock may delay must not delay the checks of all requests. */
+  readonly sharedBeforeWrites: Queryable;
   /** Used by /metrics and bench/. */
   stats(): DatabaseStats;
   close(): Promise<void>;
@@ -72,10 +74,8 @@ class PooledDatabase implements Database {
 
   readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
 
-  readonly shared: Queryable = { query: (text, values = []) => this.#sharedStatement(text, values) };
-  readonly #sharedConnection = new SharedConnection(() =>
-    this.#inUnit((unit) => this.#connections.take(unit, "shared")),
-  );
+  readonly shared = this.#sharedQueryable();
+  readonly sharedBeforeWrites = this.#sharedQueryable();
 
   constructor(connection: PoolConfig, { work = backgroundWork, watch }: DatabaseOptions) {
     this.#limits = work;
@@ -217,9 +217,14 @@ class PooledDatabase implements Database {
     });
   }
 
-  #sharedStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    this.#roundTrips += 1;
-    return this.#inUnit((unit) => this.#sharedConnection.use(unit, (client) => this.#run<Row>(client, text, values)));
+  #sharedQueryable(): Queryable {
+    const connection = new SharedConnection(() => this.#inUnit((unit) => this.#connections.take(unit, "shared")));
+    return {
+      query: (text, values = []) => {
+        this.#roundTrips += 1;
+        return this.#inUnit((unit) => connection.use(unit, (client) => this.#run(client, text, values)));
+      },
+    };
   }
 
   async #inUnit<T>(work: (unit: PooledUnit) => Promise<T>, limitMs = this.#limits.unitMs): Promise<T> {

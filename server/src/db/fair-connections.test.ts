@@ -54,14 +54,34 @@ test("an account gets a few connections while others are active, most of them if
   await expectToWait(CONNECTIONS / 4, alone.accountReader(BUSY), alone);
 });
 
+test("many accounts with slow statements leave connections for the checks of every request", async () => {
+  await whileLocked(async (waitForLock) => {
+    const accounts = Array.from({ length: CONNECTIONS }, (_, n) => db.accountReader(n + 1));
+    const all = accounts.flatMap((reader) => [waitForLock(reader), waitForLock(reader)]);
+    await expect.poll(() => db.stats().waiting, { interval: 10 }).toBe(all.length - (CONNECTIONS - 2));
+    expect(await db.shared.query("select 1 as one")).toEqual([{ one: 1 }]);
+    return all;
+  });
+});
+
 /** Sends as many statements as there are connections, and expects `count` of them to wait. */
 async function expectToWait(count: number, asked: Queryable, of = db): Promise<void> {
+  await whileLocked(async (waitForLock) => {
+    const all = Array.from({ length: CONNECTIONS }, () => waitForLock(asked));
+    await expect.poll(() => of.stats().waiting, { interval: 10 }).toBe(count);
+    return all;
+  });
+}
+
+/** Holds a lock until `work` is done, and then waits for the statements that it returns. */
+async function whileLocked(
+  work: (waitForLock: (asked: Queryable) => Promise<unknown>) => Promise<Promise<unknown>[]>,
+): Promise<void> {
   const lock = new Client(database.connection);
   await lock.connect();
   try {
     await lock.query("select pg_advisory_lock(1)");
-    const all = Array.from({ length: CONNECTIONS }, () => asked.query("select pg_advisory_xact_lock_shared(1)"));
-    await expect.poll(() => of.stats().waiting, { interval: 10 }).toBe(count);
+    const all = await work((asked) => asked.query("select pg_advisory_xact_lock_shared(1)"));
     await lock.query("select pg_advisory_unlock(1)");
     await Promise.all(all);
   } finally {

@@ -8,6 +8,8 @@ import type { DatabaseTimeout, OutageWatch, Unit } from "./outage-watch.ts";
 const SHARE_OF_SOLE_ACCOUNT = 0.75;
 /** The same while other accounts are active. More concurrent statements would only slow down those of the others. */
 const SHARE_OF_ACCOUNT = 0.2;
+/** Never used by accounts, however many of them one user has: every request needs one for its token check. */
+const KEPT_FOR_SYSTEM = 2;
 
 /** One unit of work on a pooled connection: from requesting the connection to the last reply on it. */
 export class PooledUnit implements Unit {
@@ -63,6 +65,7 @@ export class FairConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
   readonly #slots: FairSemaphore<Owner>;
+  readonly #slotsOfAccounts: FairSemaphore<number>;
   readonly #accounts = new SoleUse<number>();
   readonly #generations = new WeakMap<PoolClient, number>();
   /** Releases the slot of a connection in use. */
@@ -73,7 +76,8 @@ export class FairConnections {
     this.#watch = watch;
     const all = pool.options.max;
     const share = (): number => (this.#accounts.isSole ? SHARE_OF_SOLE_ACCOUNT : SHARE_OF_ACCOUNT);
-    this.#slots = new FairSemaphore(all, (owner) => (typeof owner === "number" ? Math.ceil(all * share()) : all));
+    this.#slotsOfAccounts = new FairSemaphore(Math.max(1, all - KEPT_FOR_SYSTEM), () => Math.ceil(all * share()));
+    this.#slots = new FairSemaphore(all, () => all);
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
     pool.on("release", (_error, client) => {
       this.#releases.get(client)?.();
@@ -82,7 +86,7 @@ export class FairConnections {
   }
 
   get waiting(): number {
-    return this.#slots.waiting;
+    return this.#slots.waiting + this.#slotsOfAccounts.waiting;
   }
 
   take(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
@@ -99,8 +103,7 @@ export class FairConnections {
   }
 
   async #connect(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
-    if (typeof owner === "number") this.#accounts.note(owner);
-    const release = await this.#slots.acquire(owner);
+    const release = await this.#takeSlots(owner);
     try {
       const client = await this.#connectFresh(unit);
       this.#releases.set(client, release);
@@ -109,6 +112,17 @@ export class FairConnections {
       release();
       throw error;
     }
+  }
+
+  async #takeSlots(owner: Owner): Promise<() => void> {
+    if (typeof owner !== "number") return this.#slots.acquire(owner);
+    this.#accounts.note(owner);
+    const releaseOfAccounts = await this.#slotsOfAccounts.acquire(owner);
+    const release = await this.#slots.acquire(owner);
+    return () => {
+      release();
+      releaseOfAccounts();
+    };
   }
 
   async #connectFresh(unit: PooledUnit): Promise<PoolClient> {

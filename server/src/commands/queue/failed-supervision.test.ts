@@ -4,7 +4,7 @@ import { gatedProgram, queuedCommands } from "../../../test/support/queued-comma
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 /** Less than the pause between two regular polls of the queue, and much more than a repetition without a pause takes. */
-const SHORTEST_PAUSE_MS = 900;
+const SHORTEST_PAUSE_MS = 500;
 const PATIENCE = { timeout: 45_000 };
 
 /** When the node began to supervise the run: at its start, then at each adoption. */

@@ -22,7 +22,7 @@ export function begunOutcome(
   { cause, isFinal }: Partial<OrderedEnd> = {},
 ): BegunOutcome | undefined {
   if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
-  // It ended by itself before it was ended.
+  // It ended by itself before the node ended it.
   if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
   if (cause !== undefined && isFinal === true) {
     const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;

@@ -10,8 +10,8 @@ const MIB = 1024 * 1024;
 test("a large result is streamed without being held in memory, however slow its readers are", async () => {
   const account = await given.account();
   const { id } = await givenQuery(given, account, numbered(400));
-  await sizeOf(await streamed(given, account, `/commands/${id}/results?format=csv`)); // with it come thread and buffers
-  collectGarbage(); // what files before this one left
+  await sizeOf(await streamed(given, account, `/commands/${id}/results?format=csv`)); // starts the thread and allocates its buffers
+  collectGarbage(); // of earlier test files
   const before = process.memoryUsage.rss();
   let highest = before;
   const watch = setInterval(() => {

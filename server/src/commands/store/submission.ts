@@ -29,7 +29,7 @@ export interface NewCommand {
   source: { original: string | null; resolved: string } | null;
 }
 
-/** What a command needs to know of its cluster and app before it is stored. */
+/** The id of a new command, and what its cluster and app say about it. */
 export interface Target {
   /** The id that the command gets. */
   id: number;
@@ -41,14 +41,21 @@ export interface Target {
   configuredHeap: string | null;
 }
 
+/**
+ * Some calls of `nextval` write to PostgreSQL's log. They need not wait for the disk: the commit of the insert does.
+ */
 const FIND_TARGET = `
   select nextval(pg_get_serial_sequence('command', 'id')) as id, now() as "createdAt", l.cluster_id as "clusterId",
-         cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
-    from cluster_label l join cluster on cluster.id = l.cluster_id
+         cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap",
+         set_config('synchronous_commit', 'off', true)
+    from cluster_label l join cluster on cluster.id = l.cluster_id and cluster.account_id = l.account_id
     left join app on app.id = $3 and app.account_id = $1
    where l.account_id = $1 and l.label = $2 and ($3::bigint is null or app.id is not null)`;
 
-/** Undefined: the account has no cluster with that label, or no such app. */
+/**
+ * Runs as the owner of the database, so it selects the account itself; the insert checks it again. Undefined: the
+ * account has no cluster with that label, or no such app.
+ */
 export async function findTarget(
   system: Queryable,
   accountId: number,

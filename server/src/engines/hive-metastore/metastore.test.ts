@@ -17,7 +17,7 @@ import { Metastore } from "./metastore.ts";
 import { probeMetastore } from "./probe-metastore.ts";
 
 // Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
-// `metastore-faults.full.test.ts` kills it and its PostgreSQL.
+// `metastore-faults.test.ts` kills it and its PostgreSQL.
 describe.skipIf(sparkIsMissing)("a metastore", () => {
   const metastore = useScratchMetastore();
   const { secret, warehouse, identity } = metastore;
