@@ -20,7 +20,7 @@ export interface HeadgateProcess {
   stop(): Promise<number | null>;
 }
 
-/** In memory if there is room, so not for tests that run programs: a sandbox has a /dev/shm of its own. */
+/** In memory if there is room. Tests that run programs cannot use it, because a sandbox has its own /dev/shm. */
 export function temporaryDataDir(): { path: string; remove(): void } {
   const path = mkdtempSync(join(process.env[DATABASES_FOLDER] ?? tmpdir(), "headgate-process-"));
   chmodSync(path, 0o755);

@@ -13,9 +13,9 @@ import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 export interface OwnSpark {
   readonly database: TestDatabase;
   readonly dataDir: string;
-  /** The last process of Headgate. */
+  /** The current process of Headgate. */
   readonly node: NodeProcess;
-  /** The first user of the first account, through the last process. */
+  /** The first user of the first account, through the current process. */
   readonly account: AccountClient;
   /** Starts Headgate again after it was ended. */
   start(settings?: Record<string, string>): Promise<void>;

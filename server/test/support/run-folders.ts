@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import type { Socket } from "node:net";
-import { freemem, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -60,7 +60,16 @@ export function makeRunFolders(): RunFolders {
 /** Undefined without a file system in memory that has enough room, for example on macOS and in many containers. */
 function findMemoryFolder(): string | undefined {
   const folder = "/dev/shm";
-  if (!existsSync(folder)) return undefined;
+  if (!isWritable(folder)) return undefined;
   const { type, bavail, bsize } = statfsSync(folder);
-  return type === TMPFS && Math.min(bavail * bsize, freemem()) >= ROOM_BYTES ? folder : undefined;
+  return type === TMPFS && Math.min(bavail * bsize, process.availableMemory()) >= ROOM_BYTES ? folder : undefined;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

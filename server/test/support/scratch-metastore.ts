@@ -14,7 +14,7 @@ import { findTestBubblewrap } from "../bubblewrap/find-test-bubblewrap.ts";
 import { findSparkHome, SET_UP_MS } from "./connect-server.ts";
 import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 
-/** A metastore on a PostgreSQL of its own, both of which a test may stop, and further metastores on its database. */
+/** A metastore on a PostgreSQL of its own; a test may stop both. It can start further metastores on the same database. */
 export interface ScratchMetastore {
   readonly home: SparkHome;
   readonly cluster: ScratchCluster;

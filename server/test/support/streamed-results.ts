@@ -2,7 +2,7 @@ import { get as httpGet, type IncomingMessage } from "node:http";
 import type { AccountClient, Given } from "./given.ts";
 import { numberedBatch } from "./numbered-batches.ts";
 
-/** So many batches of numbered rows. */
+/** Yields `count` batches of numbered rows. */
 export function* numbered(count: number): Generator<ReturnType<typeof numberedBatch>> {
   for (let n = 0; n < count; n++) yield numberedBatch(n);
 }

@@ -16,7 +16,7 @@ export interface Nodes<Name extends string> {
   /** Contains the data directory of each node, under its name. */
   readonly folder: string;
   readonly account: { readonly accountId: number; readonly token: string };
-  /** The node's last process. */
+  /** The node's current process. */
   process(name: Name): NodeProcess;
   readonly idOf: (name: Name) => string;
   /** The first user of the account, through that node. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { ByteSource } from "../../src/engines/hive-thrift/codec/byte-source.ts";
+import { ThriftError } from "../../src/engines/hive-thrift/codec/thrift-type.ts";
 import { readCall, renderReply, type CallHead } from "../../src/engines/hive-thrift/codec/message.ts";
 import { setUgi } from "../../src/engines/hive-thrift/hive-functions.ts";
 
@@ -57,10 +58,22 @@ function serveCalls(socket: Socket, serve: (call: CallHead) => void): void {
   let reading = readCall(source);
   socket.on("data", (chunk) => {
     source.push(chunk);
-    const step = reading.next();
+    const step = nextStep(reading);
+    // A process of another test may have used this port before, and its clients still try it.
+    if (step === undefined) return void socket.destroy();
     if (step.done !== true) return;
     source = new ByteSource(2 ** 30);
     reading = readCall(source);
     serve(step.value);
   });
+}
+
+/** Undefined: these bytes are no call. */
+function nextStep(reading: ReturnType<typeof readCall>): ReturnType<typeof reading.next> | undefined {
+  try {
+    return reading.next();
+  } catch (error) {
+    if (error instanceof ThriftError) return undefined;
+    throw error;
+  }
 }
