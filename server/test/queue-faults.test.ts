@@ -43,7 +43,13 @@ afterAll(async () => {
 
 /** Finds the runners of this file by the folder in their command line. */
 async function endRunners(): Promise<void> {
-  for (const { pid } of await runners()) process.kill(pid, "SIGKILL");
+  for (const { pid } of await runners()) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // it has just ended by itself
+    }
+  }
   await vi.waitFor(async () => expect(await runners()).toEqual([]), PATIENCE); // a hook cannot use `expect.poll`
 }
 
