@@ -1,29 +1,16 @@
 import Fastify from "fastify";
 import { Pool, types } from "pg";
 import { readFileSync } from "node:fs";
+import type { BenchOperation, Statement } from "./record-statements.ts";
 
 /**
  * The baseline of `run.ts`: a bare Fastify handler that sends the same SQL, recorded from the product's own stores,
  * over the same driver, and returns the rows. No validation, no access rules, no logs, no metrics.
  * Usage: node bare-server.ts <file with the recorded statements>
  */
-interface Statement {
-  text: string;
-  values: unknown[];
-}
 interface Recording {
   connection: Record<string, unknown>;
-  operations: Record<
-    string,
-    {
-      method: "GET" | "POST";
-      path: string;
-      identify: Statement;
-      reserve?: Statement;
-      begin: string;
-      statements: Statement[];
-    }
-  >;
+  operations: Record<string, BenchOperation>;
 }
 
 /** The placeholders in the recorded statements: for the value of each request, and for the id that it reserved. */
