@@ -2,16 +2,14 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { EmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
 import type { HiveClientOptions } from "../../src/engines/hive-thrift/hive-client.ts";
-import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { findTestBubblewrap } from "../bubblewrap/find-test-bubblewrap.ts";
 import { findSparkHome, SET_UP_MS } from "./connect-server.ts";
+import { identityOf, planMetastore } from "./metastore-plan.ts";
 import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 
 /** A metastore on a PostgreSQL of its own; a test may stop both. It can start further metastores on the same database. */
@@ -35,12 +33,13 @@ export interface ScratchMetastore {
 }
 
 const START_MS = 120_000;
+const ACCOUNT = 77;
 /** The same as in `database-address.ts`. */
 const scramOnly =
   "sslmode=disable&requireAuth=scram-sha-256&authenticationPluginClassName=headgate.metastore.ScramOnly";
 
 export function useScratchMetastore(): ScratchMetastore {
-  const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
+  const identity = identityOf(ACCOUNT);
   const secret = randomBytes(24).toString("hex");
   const base = mkdtempSync(join(tmpdir(), "headgate-metastore-"));
   const warehouse = join(base, "warehouse");
@@ -71,33 +70,20 @@ export function useScratchMetastore(): ScratchMetastore {
   async function start(changes: { port?: number; password?: string } = {}): Promise<Metastore> {
     const metastore = new Metastore(join(base, `process-${made.length}`));
     made.push(metastore);
-    await metastore.start({
-      home,
-      settings: {
+    await metastore.start(
+      await planMetastore({
+        home,
         database: {
           jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables?${scramOnly}`,
           user: postgres.user,
           password: changes.password ?? postgres.password,
         },
-        warehouse: pathToFileURL(warehouse).href,
+        warehouse,
         secret,
         port: changes.port ?? 0,
-        properties: {},
-        classPath: [],
-      },
-      readOnly: [],
-      writable: [warehouse],
-      sandbox: openSandbox("auto", await findTestBubblewrap(identity)),
-      identity,
-      userName: "account77",
-      levels: 1,
-      leaseFile: null,
-      leaseSeconds: 600,
-      orphan: null,
-      rosterFolder: null,
-      usersFolder: null,
-      memoryMiB: 1024,
-    });
+        account: ACCOUNT,
+      }),
+    );
     return metastore;
   }
 

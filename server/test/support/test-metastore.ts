@@ -2,14 +2,12 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { ClientConfig } from "pg";
 import { inject } from "vitest";
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
-import { findTestBubblewrap } from "../bubblewrap/find-test-bubblewrap.ts";
-import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import { findSparkHome } from "./connect-server.ts";
 import { javaBelow } from "./java-process.ts";
+import { planMetastore } from "./metastore-plan.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
 /** A real metastore for one test file, on its own database in the PostgreSQL of the run unless one is given. */
@@ -38,7 +36,17 @@ export async function startTestMetastore(given?: TestDatabase): Promise<TestMeta
   const start = async (port: number): Promise<number> => {
     const metastore = new Metastore(join(base, `process-${started.length}`));
     started.push(metastore);
-    await metastore.start(await planOf(own, { warehouse, secret, port }));
+    const { port: databasePort, user, password, database } = own.connection;
+    await metastore.start(
+      await planMetastore({
+        home: await findSparkHome(inject("postgres").cacheDir),
+        database: { jdbcUrl: `jdbc:postgresql://127.0.0.1:${databasePort}/${database}`, user, password },
+        warehouse,
+        secret,
+        port,
+        account: 78,
+      }),
+    );
     return metastore.ready(AbortSignal.timeout(START_MS));
   };
   const stop = async (): Promise<void> => {
@@ -65,33 +73,4 @@ export async function startTestMetastore(given?: TestDatabase): Promise<TestMeta
     await stop();
     throw error;
   }
-}
-
-async function planOf(
-  { connection: { port: databasePort, user, password, database } }: TestDatabase,
-  settings: { warehouse: string; secret: string; port: number },
-): Promise<Parameters<Metastore["start"]>[0]> {
-  const identity = process.getuid?.() === 0 ? { uid: 200_078, gid: 200_078 } : undefined;
-  return {
-    home: await findSparkHome(inject("postgres").cacheDir),
-    settings: {
-      ...settings,
-      database: { jdbcUrl: `jdbc:postgresql://127.0.0.1:${databasePort}/${database}`, user, password },
-      warehouse: pathToFileURL(settings.warehouse).href,
-      properties: {},
-      classPath: [],
-    },
-    readOnly: [],
-    writable: [settings.warehouse],
-    sandbox: openSandbox("auto", await findTestBubblewrap(identity)),
-    identity,
-    userName: "account78",
-    levels: 1,
-    leaseFile: null,
-    leaseSeconds: 600,
-    orphan: null,
-    rosterFolder: null,
-    usersFolder: null,
-    memoryMiB: 1024,
-  };
 }
