@@ -8,7 +8,7 @@ import type { DatabaseTimeout, OutageWatch, Unit } from "./outage-watch.ts";
 const SHARE_OF_SOLE_ACCOUNT = 0.75;
 /** The same while other accounts are active. More concurrent statements would only slow down those of the others. */
 const SHARE_OF_ACCOUNT = 0.2;
-/** Never used by accounts, however many of them one user has: every request needs one for its token check. */
+/** Accounts leave this many connections free for token checks and other system statements. Very small pools keep fewer. */
 const KEPT_FOR_SYSTEM = 2;
 
 /** One unit of work on a pooled connection: from requesting the connection to the last reply on it. */

@@ -9,8 +9,8 @@ const SLOTS_OF_SOLE_USER = 16;
 /** A request that takes longer probably waits for something else, such as a metastore. */
 const SHORT_MS = 100;
 /**
- * At most this many long requests release their slots, because on an overloaded machine every request takes long. One
- * user's requests, with and without a slot, must never hold all connections to the database.
+ * At most this many long requests release their slots, because on an overloaded machine every request takes long. It
+ * does not limit connections to the database: `KEPT_FOR_SYSTEM` in `db/fair-connections.ts` does.
  */
 const MAX_LONG_PER_OWNER = 6;
 

@@ -1,5 +1,5 @@
-/** A key counts as present for this long after its last use. */
-const PRESENT_MS = 10_000;
+/** The resource counts as shared for this long after two different keys have used it one after the other. */
+const SHARED_MS = 10_000;
 
 /** Reports whether only one key uses a resource: limits that protect keys from each other need not apply then. */
 export class SoleUse<Key> {
@@ -7,7 +7,7 @@ export class SoleUse<Key> {
   #sharedUntil = -Infinity;
 
   note(key: Key): void {
-    if (this.#last !== undefined && this.#last !== key) this.#sharedUntil = performance.now() + PRESENT_MS;
+    if (this.#last !== undefined && this.#last !== key) this.#sharedUntil = performance.now() + SHARED_MS;
     this.#last = key;
   }
 
