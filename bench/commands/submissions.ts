@@ -3,7 +3,7 @@ import { join } from "node:path";
 import autocannon from "autocannon";
 import { recordAudit } from "../../server/src/access/audit/store.ts";
 import { authenticate } from "../../server/src/access/store.ts";
-import { findTarget, insertCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
+import { insertCommand, reserveCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
 import { openDatabase } from "../../server/src/db/database.ts";
 import type { ScratchStore } from "../../server/test/support/scratch-store.ts";
 import { recorded, RESERVED_ID, type BenchOperation } from "../http/record-statements.ts";
@@ -86,12 +86,12 @@ async function startBareServer({ account, connection }: BenchNode, folder: strin
   const db = openDatabase({ ...connection, max: 1 });
   const command = storedCommand(account.userId);
   const known = await authenticate(db.system, account.token, "127.0.0.1", "bench");
-  const target = await findTarget(db.system, account.accountId, command);
+  const reserved = await reserveCommand(db.system, account.accountId, command);
   await db.close();
-  if (known === undefined || target === undefined) throw new Error("the token or the cluster is unknown");
+  if (known === undefined || reserved === undefined) throw new Error("the token or the cluster is unknown");
   const { caller } = known;
   const [identify] = await recorded((tx) => authenticate(tx, account.token, "127.0.0.1", "bench"));
-  const [reserve] = await recorded((tx) => findTarget(tx, account.accountId, command));
+  const [reserve] = await recorded((tx) => reserveCommand(tx, account.accountId, command));
   if (identify === undefined || reserve === undefined) throw new Error("a statement was not recorded");
   const submit: BenchOperation = {
     name: "POST commands",
@@ -101,7 +101,7 @@ async function startBareServer({ account, connection }: BenchNode, folder: strin
     reserve,
     begin: `begin; set local role headgate_account; set local headgate.account_id = ${account.accountId}`,
     statements: await recorded(async (tx) => {
-      insertCommand(tx, command, { ...target, id: RESERVED_ID });
+      insertCommand(tx, command, { ...reserved, id: RESERVED_ID });
       recordAudit(tx, caller, "command_submit", "command/1");
     }),
   };

@@ -63,8 +63,8 @@ for (const { method, path, identify, reserve, begin, statements } of Object.valu
       const client = await pool.connect();
       try {
         await run(identify);
-        // The same round trips as the product. With a reserved id the whole transaction is one; otherwise the first
-        // statement goes with begin, the rest with commit.
+        // The same round trips as the product. With a reserved id the whole transaction is one round trip;
+        // otherwise the first statement is sent with begin, the rest with commit.
         if (reserve !== undefined) {
           const { rows } = await run(reserve);
           ({ id } = rows[0] as { id: number }); // the statement returns one row

@@ -25,7 +25,14 @@ import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/prog
 import { laneOf } from "./queue/claim-plan.ts";
 import type { WithMemoryNeed } from "./queue/memory-rules.ts";
 import { readScript } from "./read-script.ts";
-import { findTarget, hasLabel, insertCommand, isTargetGone, type NewCommand, type Target } from "./store/submission.ts";
+import {
+  hasLabel,
+  insertCommand,
+  isTargetChanged,
+  reserveCommand,
+  type NewCommand,
+  type ReservedCommand,
+} from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput, checkName, checkTags } from "./submission/body.ts";
 import {
   checkEngine,
@@ -45,7 +52,7 @@ export const SUBMISSION_BODY = {
   bytesWithFeature: 32 * 1024 * 1024,
 } as const;
 const DEFAULT_LABEL = "default";
-/** A further attempt is needed only if the label or the app changes between two statements. */
+/** A further attempt is needed only if the label is moved or removed, or the app deleted, between two statements. */
 const MAX_ATTEMPTS = 3;
 
 export interface SubmissionServices
@@ -89,8 +96,8 @@ export const submitCommand = operation({
 });
 
 /**
- * Stores the command in one round trip: the insert, its audit row and the commit are sent together. Therefore the
- * cluster and the app are read and checked first, and again if they have changed in between.
+ * Sends the insert, its audit row and the commit together. Therefore the cluster and the app are read and checked first,
+ * and again if the label was moved or removed or the app was deleted in between.
  */
 async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
@@ -98,25 +105,27 @@ async function storeCommand(
   services: SubmissionServices,
 ): Promise<Static<typeof Command>> {
   for (let attempt = 1; ; attempt += 1) {
-    const target = await findTarget(services.db.sharedBeforeWrites, accountId, command);
-    if (target === undefined) throw await missingTarget(reader, command);
-    checkEngine(target.engineType, kind);
-    services.memoryNeed.check(kind, { ...command, ...target, accountId }, target.engineType);
+    const reserved = await reserveCommand(services.db.sharedForSubmissions, accountId, command);
+    if (reserved === undefined) throw await missingTarget(reader, command);
+    checkEngine(reserved.engineType, kind);
+    services.memoryNeed.check(kind, { ...command, ...reserved, accountId }, reserved.engineType);
     try {
       return await change(async (tx, audit) => {
-        insertCommand(tx, command, target);
-        audit.object = `command/${target.id}`;
-        return submitted(command, target, accountId, services);
+        insertCommand(tx, command, reserved);
+        audit.object = `command/${reserved.id}`;
+        return submitted(command, reserved, accountId, services);
       });
     } catch (error) {
-      if (!isTargetGone(error)) throw error;
+      if (!isTargetChanged(error)) throw error;
       if (attempt === MAX_ATTEMPTS) throw targetChanged(error);
     }
   }
 }
 
 function targetChanged(cause: unknown): Fault {
-  const text = "The cluster or the app was changed while the command was being stored: submit it again.";
+  const text =
+    "The label was moved or removed, or the app was deleted, while the command was being stored. " +
+    "Submit the command again.";
   return new Fault("conflict", text, { cause, retryAfterSeconds: 1 });
 }
 
@@ -199,7 +208,7 @@ async function sourceText(
 /** Not read back from the database: a program may have megabytes, and all fields are known. */
 function submitted(
   command: NewCommand,
-  { id, clusterId, createdAt }: Target,
+  { id, clusterId, createdAt }: ReservedCommand,
   accountId: number,
   { commandView }: WithCommandView,
 ): Static<typeof Command> {

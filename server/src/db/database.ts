@@ -35,8 +35,8 @@ export interface Database {
   readonly system: Queryable;
   /** The same for the quick statements of every request: they share a connection and are sent together. */
   readonly shared: Queryable;
-  /** Like `shared`, on another connection: statements that a lock may delay must not delay the checks of all requests. */
-  readonly sharedBeforeWrites: Queryable;
+  /** A second shared connection: a table lock that delays these statements must not delay token checks. */
+  readonly sharedForSubmissions: Queryable;
   /** Used by /metrics and bench/. */
   stats(): DatabaseStats;
   close(): Promise<void>;
@@ -75,7 +75,7 @@ class PooledDatabase implements Database {
   readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
 
   readonly shared = this.#sharedQueryable();
-  readonly sharedBeforeWrites = this.#sharedQueryable();
+  readonly sharedForSubmissions = this.#sharedQueryable();
 
   constructor(connection: PoolConfig, { work = backgroundWork, watch }: DatabaseOptions) {
     this.#limits = work;

@@ -29,8 +29,8 @@ export interface NewCommand {
   source: { original: string | null; resolved: string } | null;
 }
 
-/** The id of a new command, and what its cluster and app say about it. */
-export interface Target {
+/** The reserved id of a new command, and the properties of its cluster and app. */
+export interface ReservedCommand {
   /** The id that the command gets. */
   id: number;
   createdAt: Date;
@@ -42,9 +42,10 @@ export interface Target {
 }
 
 /**
- * Some calls of `nextval` write to PostgreSQL's log. They need not wait for the disk: the commit of the insert does.
+ * `nextval` may write to the WAL. `synchronous_commit = off` avoids waiting for that flush; the commit of the insert
+ * flushes it.
  */
-const FIND_TARGET = `
+const RESERVE_COMMAND = `
   select nextval(pg_get_serial_sequence('command', 'id')) as id, now() as "createdAt", l.cluster_id as "clusterId",
          cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap",
          set_config('synchronous_commit', 'off', true)
@@ -53,15 +54,16 @@ const FIND_TARGET = `
    where l.account_id = $1 and l.label = $2 and ($3::bigint is null or app.id is not null)`;
 
 /**
- * Runs as the owner of the database, so it selects the account itself; the insert checks it again. Undefined: the
- * account has no cluster with that label, or no such app.
+ * Reserves an id and reads the cluster and the app. Runs as the owner of the database and bypasses row-level security, so
+ * it filters by account id; the insert checks the account again. Undefined: the account has no cluster with that label,
+ * or no such app.
  */
-export async function findTarget(
+export async function reserveCommand(
   system: Queryable,
   accountId: number,
   { label, appId }: Pick<NewCommand, "label" | "appId">,
-): Promise<Target | undefined> {
-  const [row] = await system.query<Target>(FIND_TARGET, [accountId, label, appId]);
+): Promise<ReservedCommand | undefined> {
+  const [row] = await system.query<ReservedCommand>(RESERVE_COMMAND, [accountId, label, appId]);
   return row;
 }
 
@@ -89,10 +91,10 @@ const INSERT_COMMAND = `
   select made.id, $18, $19 from made where $19::text is not null`;
 
 /**
- * Inserts the row, its tags and its text, without a round trip of its own. If the label or the app has changed since
- * `findTarget`, the row has no cluster and the transaction fails: `isTargetGone`.
+ * Inserts the row, its tags and its text, without a round trip of its own. If the label was moved or removed or the app
+ * was deleted since `reserveCommand`, the row has no cluster and the transaction fails: `isTargetChanged`.
  */
-export function insertCommand(tx: Tx, given: NewCommand, { id, clusterId, createdAt }: Target): void {
+export function insertCommand(tx: Tx, given: NewCommand, { id, clusterId, createdAt }: ReservedCommand): void {
   tx.send(INSERT_COMMAND, [
     given.userId,
     given.label,
@@ -123,8 +125,8 @@ export function insertCommand(tx: Tx, given: NewCommand, { id, clusterId, create
   ]);
 }
 
-/** Whether `insertCommand` failed because its target has changed. */
-export function isTargetGone(error: unknown): boolean {
+/** Whether `insertCommand` failed because the label was moved or removed, or the app was deleted. */
+export function isTargetChanged(error: unknown): boolean {
   return isNullViolation(error, "cluster_id");
 }
 
@@ -156,8 +158,8 @@ export async function insertRerun(
     lane: string;
     statedMemoryMiB: number;
   },
-): Promise<(CommandRow & Pick<Target, "engineType" | "configuredHeap">) | undefined> {
-  const [row] = await tx.query<CommandRow & Pick<Target, "engineType" | "configuredHeap">>(
+): Promise<(CommandRow & Pick<ReservedCommand, "engineType" | "configuredHeap">) | undefined> {
+  const [row] = await tx.query<CommandRow & Pick<ReservedCommand, "engineType" | "configuredHeap">>(
     `with target as (${LABELLED_CLUSTER}),
      earlier as (select * from command where id = $1),
      used_app as (select id, config from app where id = (select app_id from earlier) for key share),
