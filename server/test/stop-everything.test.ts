@@ -40,8 +40,8 @@ async function endOf(operator: Client, id: number): Promise<unknown> {
 
 const STOPPED = {
   status: "error",
-  error: "Headgate was stopped together with all that it ran",
-  log: "headgate: cancelled\nheadgate: Headgate was stopped together with all that it ran\n",
+  error: "Headgate was stopped and ended all running commands",
+  log: "headgate: cancelled\nheadgate: Headgate was stopped and ended all running commands\n",
 };
 
 test(

@@ -15,7 +15,7 @@ import { Fault } from "../../lib/fault.ts";
  * | `begin` | it runs: `adopt` finds it, or finds out how it ended, or it is lost |
  */
 export interface Executor {
-  /** Why such a command cannot start on this node now, for people; null: it can. */
+  /** Why such a command cannot start on this node now, as text for users; null: it can. */
   unready(command: CommandCluster): string | null;
   /** A command starts even if the node's disk is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
@@ -56,11 +56,11 @@ export type RunOutcome =
       readonly state: "ended";
       /**
        * `disk-full`: it failed because the disk is full; its files are removed before anything else happens.
-       * `terminated`: it was ended with its cluster.
+       * `terminated`: the node ended it, because its cluster was terminated or its account is above the disk quota.
        */
       readonly kind: "succeeded" | "failed" | "disk-full" | "timed-out" | "cancelled" | "refused" | "terminated";
       readonly exitCode: number | null;
-      /** One line, for people; null when it succeeded. */
+      /** One line of text for users; null when it succeeded. */
       readonly cause: string | null;
       readonly outputBytes: number;
       readonly logBytes: number;

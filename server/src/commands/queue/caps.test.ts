@@ -35,8 +35,8 @@ async function addCluster({ accountId }: AccountClient, label: string): Promise<
 
 const times = (count: number, status: string): string[] => Array.from({ length: count }, () => status);
 
-describe("no more commands run at once", () => {
-  test("on a cluster than it may, and the rest wait for that reason", async () => {
+describe("a cap on running commands", () => {
+  test("limits each cluster, and further commands wait and name the cap", async () => {
     const account = await given.account();
     const ids = await submitMany(account, 4);
     await expect.poll(() => statuses(ids), PATIENCE).toEqual([...times(2, "running"), ...times(2, "waiting")]);
@@ -48,7 +48,7 @@ describe("no more commands run at once", () => {
     expect(await account.get(`/commands/${ids[2]}`)).not.toHaveProperty("waiting_reason");
   });
 
-  test("of an account than it may, over all its clusters, and the rest wait for that reason", async () => {
+  test("limits each account over all its clusters, and further commands wait and name the cap", async () => {
     const [account, other] = [await given.account(), await given.account()];
     for (const label of ["second", "third"]) await addCluster(account, label);
     const [one = 0, two = 0] = await submitMany(account, 2);

@@ -168,7 +168,7 @@ describe("the share of an account", () => {
     ["starts after a minute when others only run", beside, [], 61, true],
     ["does not start before one that waits, even after a minute", beside, [waiting(2)], 61, false],
     ["starts after ten minutes when it fits", beside, [waiting(3, { accountRunning: 20 })], 601, true],
-  ])("a command larger than it %s", (_what, space, others, seconds, starts) => {
+  ])("a command larger than the share %s", (_what, space, others, seconds, starts) => {
     const large = waiting(1);
     const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 100);
     const planned = plan([large, ...others], { room: space, memoryOf, waited: { [large.id]: seconds } });

@@ -8,7 +8,7 @@ export interface ClaimPlan {
   readonly claims: readonly PlannedClaim[];
   /** Commands that wait only for memory of this node, and why. */
   readonly shortages: ReadonlyMap<number, Shortage>;
-  /** How much memory the first of them lacks. */
+  /** How much memory is missing for the first command that waits only for free memory; 0: no command does. */
   readonly missingMiB: number;
 }
 
@@ -57,7 +57,9 @@ export function planClaims({ candidates, caps, room, laneNameOf, memoryOf, waite
     return shared.has(need.sharedBy) ? { ...need, memoryMiB: 0 } : need;
   };
   const heads = [...lanes].flatMap(([head]) => (head !== undefined && mayRun(head) ? head : []));
-  const waiting = heads.filter((head) => isMemory(needOf(head).memoryMiB, room)).map(({ accountId }) => accountId);
+  const waiting = heads
+    .filter((head) => needsMemoryWithinBudget(needOf(head).memoryMiB, room))
+    .map(({ accountId }) => accountId);
   const rules = new MemoryRules(room, waiting);
   const claims: PlannedClaim[] = [];
   const take = (candidate: Candidate, { memoryMiB, sharedBy }: Need): void => {
@@ -101,7 +103,7 @@ interface Need {
   readonly sharedBy: string | undefined;
 }
 
-function isMemory(memoryMiB: number, { budgetMiB }: NodeRoom): boolean {
+function needsMemoryWithinBudget(memoryMiB: number, { budgetMiB }: NodeRoom): boolean {
   return memoryMiB > 0 && memoryMiB <= budgetMiB;
 }
 

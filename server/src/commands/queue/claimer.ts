@@ -37,7 +37,7 @@ export interface ClaimerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Says why no command of the kind can start on this node now, for people; null: it can. */
+/** Says why no command of the kind can start on this node now, as text for users; null: it can. */
 export type Unready = (kind: RunnableKind, place: CommandCluster) => string | null;
 
 /** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */

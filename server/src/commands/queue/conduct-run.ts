@@ -21,10 +21,10 @@ import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd, logStart } from "./command-log-lines.ts";
 import { writeToLog } from "../execution/run-log.ts";
 import {
-  begunOutcome,
+  settledOutcome,
   DEFAULT_TIMEOUT_SECONDS,
   settlementOf,
-  type BegunOutcome,
+  type SettledOutcome,
   type OrderedEnd,
 } from "./settlement.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
@@ -61,7 +61,7 @@ const RELEASES_AT_MOST = 5;
  * | step | if the server dies after it |
  * |---|---|
  * | prepare, spawn | no handle: released at the next start; what was spawned ends without having begun |
- * | handle stored | adopted: begun when it has not, or released |
+ * | handle stored | adopted, and begun if it had not begun; or released |
  * | begin … settle | adopted, or found ended, or lost |
  */
 export class ConductedRun {
@@ -99,7 +99,7 @@ export class ConductedRun {
     this.#change("cancel");
   }
 
-  /** Ends it as lost. `isFinal`: it is not tried again, and no other node begins it. */
+  /** Orders the run to end. `isFinal`: it is not tried again, and no other node begins it. */
   end(cause: string, { isFinal = false } = {}): void {
     if (this.#order !== "run") return;
     this.#end = { cause, isFinal };
@@ -215,7 +215,7 @@ export class ConductedRun {
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
     const orderedEnd = this.#order === "end" ? this.#end : undefined;
     // Undefined: it never began, and any node may claim it.
-    const ended = begunOutcome(outcome, orderedEnd) ?? this.#outOfPatience();
+    const ended = settledOutcome(outcome, orderedEnd) ?? this.#outOfPatience();
     if (outcome.state === "never-began") await this.#live?.stop();
     const { log, metrics, onEnd } = this.#services;
     const finish = ended === undefined ? await this.#release() : await this.#settle(ended);
@@ -232,7 +232,7 @@ export class ConductedRun {
     return status === undefined ? undefined : { status, seconds: null };
   }
 
-  async #settle(ended: BegunOutcome): Promise<Finish | undefined> {
+  async #settle(ended: SettledOutcome): Promise<Finish | undefined> {
     const { db, metrics } = this.#services;
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
@@ -241,8 +241,8 @@ export class ConductedRun {
     return settled;
   }
 
-  /** Gives up a run that could not begin several times. */
-  #outOfPatience(): BegunOutcome | undefined {
+  /** Gives up a run that failed to begin several times. */
+  #outOfPatience(): SettledOutcome | undefined {
     const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
     if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };

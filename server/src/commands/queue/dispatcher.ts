@@ -115,7 +115,7 @@ export class Dispatcher {
     if (!this.#stopping.signal.aborted) stopMark.remove();
   }
 
-  async #poll(): Promise<Worked> {
+  async #poll(): Promise<PollResult> {
     await this.#heartbeat.beat();
     await this.#settleStopped();
     await this.#reconcile();
@@ -123,8 +123,8 @@ export class Dispatcher {
     await this.#lostRuns.settle();
     // A full node need not react to each submission; an empty one should start it at once.
     const { plan, candidates } = this.#claimer.situation ?? {};
-    const isIdle = plan?.claims.length === 0 && candidates?.length !== 0;
-    return isIdle ? "idle" : "busy";
+    const isBlocked = plan?.claims.length === 0 && candidates?.length !== 0;
+    return isBlocked ? "blocked" : "ready";
   }
 
   async #reconcile(): Promise<void> {
@@ -177,29 +177,29 @@ interface Repetition {
 /** Each submission pokes. To run the work for each of them would cost as much as the submissions themselves. */
 const SHORTEST_PAUSE_MS = 20;
 
-/** `idle`: there was nothing to do, and an immediate repetition would find nothing either. */
-type Worked = "busy" | "idle";
+/** `blocked`: no waiting command can start here, or the poll failed. Polling again at once would not help. */
+type PollResult = "ready" | "blocked";
 
 /**
- * Runs `work` now, and again `everyMs` after each end, never two at the same time. After an idle run, a poke has to wait a
- * moment. A failure is logged, and the next run follows.
+ * Runs `work` now, and again `everyMs` after each end, never two at the same time. After a blocked run, a poke has to wait
+ * a moment. A failure is logged, and the next run follows.
  */
-function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
+function repeat(work: () => Promise<PollResult>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
   let wake = Promise.withResolvers<void>();
   const run = async (): Promise<void> => {
     while (!stopping.aborted) {
       wake = Promise.withResolvers<void>();
       const shortestPause = delay(SHORTEST_PAUSE_MS);
-      let worked: Worked = "idle";
+      let result: PollResult = "blocked";
       try {
-        worked = await work();
+        result = await work();
       } catch (error) {
-        if (!stopping.aborted) log.warn({ err: error }, "the queue cannot be read; trying again");
+        if (!stopping.aborted) log.warn({ err: error }, "queue poll failed; trying again");
       }
       const timer = setTimeout(wake.resolve, everyMs);
       await (stopping.aborted ? undefined : wake.promise);
       clearTimeout(timer);
-      if (worked === "idle") await shortestPause;
+      if (result === "blocked") await shortestPause;
     }
   };
   stopping.addEventListener("abort", () => wake.resolve());

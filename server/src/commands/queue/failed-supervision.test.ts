@@ -4,7 +4,7 @@ import { gatedProgram, queuedCommands } from "../../../test/support/queued-comma
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 /** Less than the pause between two regular polls of the queue, and much more than a repetition without a pause takes. */
-const SHORTEST_PAUSE_MS = 500;
+const MIN_ADOPTION_PAUSE_MS = 500;
 const PATIENCE = { timeout: 45_000 };
 
 /** When the node began to supervise the run: at its start, then at each adoption. */
@@ -31,7 +31,7 @@ test("a run whose supervision keeps failing is adopted once per regular poll, an
   // The first adoption may follow its failure at once, as a regular poll may be due just then.
   const adoptedAt = supervisedAt.slice(1);
   const pausesMs = adoptedAt.slice(1).map((at, index) => at - (adoptedAt[index] ?? at));
-  expect(pausesMs.filter((ms) => ms < SHORTEST_PAUSE_MS)).toEqual([]);
+  expect(pausesMs.filter((ms) => ms < MIN_ADOPTION_PAUSE_MS)).toEqual([]);
   await letGo(account, id);
   expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect(await account.get(`/commands/${id}/attempts`)).toMatchObject({ attempts: [{ number: 1, cause: null }] });

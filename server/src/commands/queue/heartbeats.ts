@@ -27,7 +27,7 @@ export interface HeartbeatOptions {
 }
 
 const HEARTBEATS_PER_LEASE = 20;
-/** A heartbeat also reads the state that an operator gave the node. */
+/** A heartbeat also reads the node's state, so an operator's change takes effect within about five seconds. */
 const LONGEST_INTERVAL_MS = 5000;
 /** A smaller step back delays due commands by less than this, and does not justify a repair of all waiting rows. */
 const STEP_MS = 1000;

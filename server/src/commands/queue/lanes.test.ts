@@ -56,7 +56,7 @@ async function expectAll(ids: readonly number[], status: string): Promise<void> 
 }
 
 describe("commands that have to wait do not hold up other kinds of commands", () => {
-  test("programs whose engine is not ready, and a refresh after them", async () => {
+  test("a refresh runs while earlier programs wait for their engine", async () => {
     isReady = false;
     const [account, other] = [await given.account(), await given.account()];
     const programs = await submitCrowd(account, "true");
@@ -68,7 +68,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     await expect.poll(() => statuses(programs.slice(0, 1)), PATIENCE).toEqual(["done"]);
   });
 
-  test("programs that wait for memory, and a refresh after them", async () => {
+  test("a refresh runs while earlier programs wait for memory", async () => {
     const account = await given.account();
     const running = await submit(account, ofMiB(200));
     await expect.poll(() => statuses([running]), PATIENCE).toEqual(["running"]);
@@ -80,7 +80,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     });
   });
 
-  test("refreshes that wait for memory, and a small program after them", async () => {
+  test("a small program runs while earlier refreshes wait for memory", async () => {
     const account = await given.account();
     const running = await submit(account, ofMiB(300));
     await expect.poll(() => statuses([running]), PATIENCE).toEqual(["running"]);
@@ -92,7 +92,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     await expect.poll(() => statuses(refreshes), PATIENCE).toEqual(refreshes.map(() => "error"));
   });
 
-  test("programs whose cluster does not start, and a refresh after them", async () => {
+  test("a refresh runs while earlier programs wait for a cluster that does not start", async () => {
     const account = await given.account();
     const { id } = await account.post("/clusters", { labels: ["slow"], engine: { type: "local" } });
     starting.add(id);
@@ -102,7 +102,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     expect(await account.get(`/commands/${programs.at(-1)}`)).toMatchObject({ waiting_reason: "cluster starting" });
   });
 
-  test("refreshes that wait for memory, and a program that needs its cluster started", async () => {
+  test("a program whose cluster has to be started runs while earlier refreshes wait for memory", async () => {
     const account = await given.account();
     await account.post("/clusters", { labels: ["later"], engine: { type: "local" } });
     const running = await submit(account, ofMiB(300));

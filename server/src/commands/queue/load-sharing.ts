@@ -123,8 +123,9 @@ interface SpreadClaims {
 
 /**
  * Spreads the commands that this node could claim over the nodes that could take them: each goes to the node that runs
- * the fewest of the command's cluster for its budget, then to the one with the most memory free, then to the one with the
- * fewest commands. This node wins every tie, so a command on an idle installation starts at once. A query
+ * the fewest of the command's cluster for its budget, then to the one that uses the smallest part of its memory,
+ * then to the one with the fewest commands for its budget. This node wins every tie, so a command on an idle installation
+ * starts at once if no other node has a larger budget. A query
  * whose warm server is here stays here until this node runs half as many commands as the cluster's cap allows, because
  * another node would have to start a server first. Pure.
  */

@@ -5,6 +5,27 @@ import type { RunnableCommand } from "../store/command-row.ts";
 import type { WatchedNode } from "./heartbeats.ts";
 
 /**
+ * Why a command cannot take memory of this node now. `memory`: the memory is taken, reserved for another account, or
+ * due first to another command of its own account. `share`: it would exceed its account's share. `node`: it needs more
+ * than the node's budget.
+ */
+export type Shortage = "memory" | "share" | "node";
+
+export interface NodeRoom {
+  readonly budgetMiB: number;
+  readonly shareMiB: number;
+  /** All memory that is taken. */
+  readonly usedMiB: number;
+  /** The memory of running commands, by account. An account that runs commands without memory is listed with 0. */
+  readonly usedBy: ReadonlyMap<number, number>;
+}
+
+/** After this time, a command holds back smaller ones of its own account. */
+const PATIENCE_MS = 60_000;
+/** After this time, memory is reserved for the command. */
+const TURN_MS = 600_000;
+
+/**
  * Which command may take memory of this node. `budget` is the node's, `share` the most that one account may take while
  * commands of another account run or wait here (`HEADGATE_ACCOUNT_MEMORY`).
  *
@@ -24,22 +45,6 @@ import type { WatchedNode } from "./heartbeats.ts";
  * So a command within its share starts sooner or later, and no command prevents other accounts from starting theirs. A
  * larger command starts only when the other accounts leave enough memory.
  */
-export type Shortage = "memory" | "share" | "node";
-
-export interface NodeRoom {
-  readonly budgetMiB: number;
-  readonly shareMiB: number;
-  /** All memory that is taken. */
-  readonly usedMiB: number;
-  /** The memory of running commands, by account. An account that runs commands without memory is listed with 0. */
-  readonly usedBy: ReadonlyMap<number, number>;
-}
-
-/** After this time, a command holds back smaller ones of its own account. */
-const PATIENCE_MS = 60_000;
-/** After this time, memory is reserved for the command. */
-const TURN_MS = 600_000;
-
 export class MemoryRules {
   readonly shortages = new Map<number, Shortage>();
   readonly #room: NodeRoom;
@@ -59,7 +64,7 @@ export class MemoryRules {
     this.#usedMiB = room.usedMiB;
   }
 
-  /** How much memory the first command lacks that waits for memory only. */
+  /** How much memory is missing for the first command that waits only for free memory; 0: no command does. */
   get missingMiB(): number {
     return this.#missingMiB;
   }
@@ -123,7 +128,7 @@ export class MemoryRules {
     return waitedMs < TURN_MS && (othersWait || waitedMs < PATIENCE_MS);
   }
 
-  /** Whether the memory is reserved for the account that has waited longest. */
+  /** Whether the memory is reserved for the account of the first examined command that has waited ten minutes. */
   #isReserved(accountId: number, memoryMiB: number): boolean {
     const reserved = this.#reservation;
     if (reserved === undefined || reserved.accountId === accountId) return false;

@@ -99,7 +99,7 @@ export function openQueue(options: QueueOptions): Queue {
   };
 }
 
-/** 0 as a size: no limit. */
+/** `miB: 0`: no limit. */
 type Share = { readonly percent: number } | { readonly miB: number };
 
 function shareOf(share: Share, budgetMiB: number): number {

@@ -5,8 +5,8 @@ import type { RunOutcome, ResultTable } from "../execution/executor.ts";
 /** §4.2: the timeout of a command that sets none. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 
-/** The outcome of a run that may have begun. */
-export type BegunOutcome = Exclude<RunOutcome, { state: "never-began" }>;
+/** An outcome with which a run is settled, not released. */
+export type SettledOutcome = Exclude<RunOutcome, { state: "never-began" }>;
 
 /** The node ends the run. `isFinal`: it is not tried again, and no other node begins it. */
 export interface OrderedEnd {
@@ -16,11 +16,11 @@ export interface OrderedEnd {
 
 const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 
-/** The outcome of a run that the node may have ended. Undefined: it never began. */
-export function begunOutcome(
+/** The outcome of a run that the node may have ended. Undefined: it never began and may be claimed again. */
+export function settledOutcome(
   outcome: RunOutcome,
   { cause, isFinal }: Partial<OrderedEnd> = {},
-): BegunOutcome | undefined {
+): SettledOutcome | undefined {
   if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
   // It ended by itself before the node ended it.
   if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
@@ -34,10 +34,11 @@ export function begunOutcome(
 
 /**
  * Decides how the end of a run ends the command. `retry` runs a failed command again, even if the disk was full or the run
- * was lost: a lost run may have done its work, and with `retry` the user accepts that it is done twice. A command that was
- * cancelled, timed out, refused or ended with its cluster is not tried again.
+ * was lost: a lost run may have done its work, and with `retry` the user accepts that it is done twice. A command is not
+ * tried again if it was cancelled, timed out or was refused, or if it was ended because its cluster was terminated or its
+ * account is above the disk quota.
  */
-export function settlementOf(command: RetryRule, outcome: BegunOutcome, secondsLeft: number): Settlement {
+export function settlementOf(command: RetryRule, outcome: SettledOutcome, secondsLeft: number): Settlement {
   const next = nextStep(command, outcome, secondsLeft);
   if (outcome.state === "lost") {
     return { next, exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null, qlog: null };
@@ -49,7 +50,7 @@ export function settlementOf(command: RetryRule, outcome: BegunOutcome, secondsL
 
 type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">;
 
-function nextStep(command: RetryRule, outcome: BegunOutcome, secondsLeft: number): Settlement["next"] {
+function nextStep(command: RetryRule, outcome: SettledOutcome, secondsLeft: number): Settlement["next"] {
   if (outcome.state === "ended" && outcome.kind === "succeeded") return { status: "done" };
   const isFailure = outcome.state === "lost" || outcome.kind === "failed" || outcome.kind === "disk-full";
   if (!isFailure || command.attempt > command.retry) return { status: "error" };

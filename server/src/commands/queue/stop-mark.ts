@@ -2,7 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writePrivateFile } from "../../lib/private-file.ts";
 
-export const STOPPED_WITH_ALL = "Headgate was stopped together with all that it ran";
+export const STOPPED_WITH_ALL = "Headgate was stopped and ended all running commands";
 
 /**
  * A file for the next server of this node: while it exists, the runs in the node's rows were ended together with Headgate.

@@ -8,7 +8,7 @@ import type { Shortage } from "./memory-rules.ts";
 import { groupNodes, type NodeGroup } from "./heartbeats.ts";
 import type { NodeState } from "../store/nodes.ts";
 
-/** Says why a command waits, for people. */
+/** Says why a command waits, as text for users. */
 export type WaitingReason = (row: CommandRow) => string;
 
 export interface WaitingFacts {
