@@ -77,7 +77,7 @@ export async function touchLastLogin(system: Queryable, membershipId: number, at
   await system.query("update membership set last_login = $2 where id = $1", [membershipId, at]);
 }
 
-/** The requests that an `Idempotency-Key` belongs to. */
+/** An `Idempotency-Key`, and the token, method and path for which it is valid. */
 export interface IdempotencyScope {
   readonly caller: Caller;
   readonly method: string;

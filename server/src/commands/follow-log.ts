@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { type CommandTexts, NO_TEXT, readText, type CommandText } from "./output/command-text.ts";
-import type { OtherNodes } from "./output/forward-to-node.ts";
+import type { OtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
 import { Fault } from "../lib/fault.ts";

@@ -4,7 +4,7 @@ import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import type { CommandJob, CommandJobs } from "./results/job-source.ts";
-import { unreachableNode, type WithOtherNodes } from "./output/forward-to-node.ts";
+import { unreachableNode, type WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 
 const Job = Type.Object({

@@ -5,7 +5,7 @@ import { commandJobs, type CommandJobs } from "./results/job-source.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts, publishedText } from "./output/command-text.ts";
 import { followerSlots, type FollowerSlots } from "./follow-log.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
-import { otherNodes, type WithOtherNodes } from "./output/forward-to-node.ts";
+import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
 import { type PublishTargetOptions, openUploads } from "./publishing/uploads.ts";
 import type { NodeWatch } from "./queue/heartbeats.ts";

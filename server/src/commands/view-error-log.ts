@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { type WithCommandTexts, readText, type CommandText } from "./output/command-text.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
-import type { WithOtherNodes } from "./output/forward-to-node.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 
 /** The end of the log has the reason for a failure; `logs` returns the whole log. */
 const TAIL_BYTES = 1024 * 1024;

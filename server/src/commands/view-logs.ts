@@ -6,7 +6,7 @@ import { type WithCommandTexts, NO_TEXT, readText } from "./output/command-text.
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import { followLog, type FollowerSlots } from "./follow-log.ts";
-import type { WithOtherNodes } from "./output/forward-to-node.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
 

@@ -3,7 +3,7 @@ import { operation } from "../access/operation.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
-import type { WithOtherNodes } from "./output/forward-to-node.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 import type { LocateResult } from "./publishing/locate-result.ts";
 import { RESULT_FORMATS, type WithResults } from "./results/command-result.ts";
 import type { CommandStatus } from "./store/command-row.ts";

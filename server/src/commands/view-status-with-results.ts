@@ -3,7 +3,7 @@ import { operation } from "../access/operation.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams, WaitSeconds } from "./view-command.ts";
-import type { WithOtherNodes } from "./output/forward-to-node.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 import type { WithResults } from "./results/command-result.ts";
 import { COMMAND_STATUSES, hasEnded } from "./store/command-row.ts";
 import { findOutcome, type CommandOutcome } from "./store/outcome.ts";

@@ -9,8 +9,8 @@ import { checkGroupEdit, type GroupEdit } from "./group-rules.ts";
 import { deleteGroupMembers, deleteGroupRoles, insertGroupMembers, insertGroupRoles, type GroupRow } from "./store.ts";
 
 /**
- * All changes of a group's members and roles end here: the rules of groups (422), the check against granting more than
- * the caller has (403), the rows, and the rule that the last system-admin stays. The caller has locked the group.
+ * All changes of a group's members and roles end here: the check against granting more than the caller has (403), the
+ * rules of groups (422), the rows, and the rule that the last system-admin stays (422). The caller has locked the group.
  */
 export async function applyGroupEdit(
   tx: Tx,

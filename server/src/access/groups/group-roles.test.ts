@@ -164,7 +164,7 @@ describe("users cannot grant privileges over access that they do not have", () =
     expect((await account.get("/roles?per_page=100")).roles).toHaveLength(6);
   });
 
-  test("users cannot remove a deny of such a privilege from themselves", async () => {
+  test("users cannot remove a deny of a privilege over access from themselves", async () => {
     const account = await given.account();
     const deputy = await memberWith(account, "deputy", policies(["all", "all"]));
     const { roles: curb } = await account.post("/roles", {

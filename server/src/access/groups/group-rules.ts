@@ -1,12 +1,12 @@
-import { Fault, invalid } from "../../lib/fault.ts";
-import type { RoleRow } from "../roles/store.ts";
-import type { GroupRow } from "./store.ts";
-
 /**
  * Rules for changes of groups, for every caller. The built-in groups are part of the permission table (§5): their name
  * and the role of the same name cannot be changed, and they cannot be deleted. `everyone` contains every active member
  * by definition.
  */
+import { Fault, invalid } from "../../lib/fault.ts";
+import type { RoleRow } from "../roles/store.ts";
+import type { GroupRow } from "./store.ts";
+
 export interface GroupEdit {
   members: readonly number[];
   removedMembers: readonly number[];

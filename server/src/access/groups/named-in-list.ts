@@ -4,12 +4,10 @@ import { parseReferences, shownReference, type References } from "../reference.t
 import { holdRoles, type RoleRow } from "../roles/store.ts";
 import { holdMembers } from "./store.ts";
 
-/**
- * Looks up all users or roles of a comma-separated list, or refuses the list. Ids of another account are unknown ids.
- * `unknown` creates the refusal: 422 for a field, 404 in a path.
- */
+/** Creates the refusal of a list with an unknown user or role: 422 for a field, 404 in a path. */
 type Unknown = (reference: string) => Fault;
 
+/** Finds and locks all users of a comma-separated list, or refuses the list. Ids of another account are unknown ids. */
 export async function membersNamedIn(db: Queryable, list: string | undefined, unknown: Unknown): Promise<number[]> {
   const references = parseReferences(list ?? "");
   if (isEmpty(references)) return [];
@@ -18,6 +16,7 @@ export async function membersNamedIn(db: Queryable, list: string | undefined, un
   return [...new Set(rows.map(({ id }) => id))];
 }
 
+/** The same for roles. */
 export async function rolesNamedIn(db: Queryable, list: string | undefined, unknown: Unknown): Promise<RoleRow[]> {
   const references = parseReferences(list ?? "");
   if (isEmpty(references)) return [];

@@ -120,7 +120,7 @@ export interface NamedMember {
   named_by: string | null;
 }
 
-/** Finds members of any state by id or e-mail address, and locks them until the transaction ends. */
+/** Finds members of any state by id or e-mail address. Locks them until the transaction ends, so that none is deleted. */
 export async function holdMembers(db: Queryable, { ids, names }: References): Promise<NamedMember[]> {
   return db.query(
     `select m.id, given.email as named_by

@@ -91,8 +91,8 @@ describe("the kind of a command", () => {
 
     const migration = (await readMigrations()).find(({ name }) => name === "kind_of_stored_commands");
     await given.app.services.db.asSystem(async (tx) => {
-      // In the same transaction, so that no command ends meanwhile: the migration misses one that ends while it runs,
-      // and its kind is derived whenever it is read.
+      // In the same transaction, so that no command ends meanwhile. The migration misses commands that end while it
+      // runs; the kind of such a command is derived whenever the command is read.
       await tx.query("update command set kind = null where id = any ($1)", [submitted.map(([id]) => id)]);
       await tx.query(migration?.sql ?? "");
     });

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { invalid } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { missingCause } from "../execution/run-log.ts";
-import { unreachableNode, type OtherNodes } from "./forward-to-node.ts";
+import { unreachableNode, type OtherNodes } from "./other-nodes.ts";
 import { hasEnded } from "../store/command-row.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 import { openPlainFile, readChunks } from "../../lib/plain-file.ts";

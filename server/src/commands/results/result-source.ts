@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
-import { unreachableNode, type OtherNodes } from "../output/forward-to-node.ts";
+import { unreachableNode, type OtherNodes } from "../output/other-nodes.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 import { filePart, type TextPart, type CommandFilesOf, type CommandTexts } from "../output/command-text.ts";
 import {

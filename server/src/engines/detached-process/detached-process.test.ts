@@ -59,9 +59,9 @@ test("a detached process has its own session, only the given environment and non
   expect(statSync(join(folder, "out")).mode & 0o777).toBe(0o600);
 });
 
-// Only root may change it at any time: other users are limited to one change per 100 ms.
-const isSure = process.getuid?.() === 0 && isGroupedBySession();
-test.skipIf(!isSure)(
+// Only root may change a session's nice value at any time: other users are limited to one change per 100 ms.
+const canSetSessionNice = process.getuid?.() === 0 && isGroupedBySession();
+test.skipIf(!canSetSessionNice)(
   "the session of a process gets the requested nice value",
   because("the kernel does not group processes by session, or the user is not root"),
   async () => {

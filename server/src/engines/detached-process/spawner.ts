@@ -2,10 +2,6 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type ProcessHandle, startDetached, type DetachedProgram } from "./detached-process.ts";
 
-/**
- * Starts programs from a small process. A fork copies the page tables of the forking process: with hundreds of megabytes
- * in memory, our server would stall for tens of milliseconds.
- */
 export interface SpawnRequest {
   readonly id: number;
   readonly program: DetachedProgram;
@@ -19,6 +15,10 @@ const main = fileURLToPath(new URL("spawner.mjs", import.meta.url));
 /** The same as for a runner. */
 const nodeOptions = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
+/**
+ * Starts programs from a small process. A fork copies the page tables of the forking process: with hundreds of megabytes
+ * in memory, our server would stall for tens of milliseconds.
+ */
 class Spawner {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (reply: SpawnReply | undefined) => void>();

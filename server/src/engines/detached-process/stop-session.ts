@@ -19,8 +19,8 @@ const killTimeoutMs = 10_000;
  * If another process has the leader's pid, the session is gone, because a pid is not reused while a session has it; then
  * nothing is signalled.
  *
- * A process that left the session and outlived its ancestors there is found only by the mark, on Linux. A pid namespace
- * (the sandbox) even contains processes that cleared their environment.
+ * A process that left the session and outlived its ancestors there is found only by the mark, on Linux. The sandbox's
+ * pid namespace also confines processes that cleared their environment.
  */
 export async function stopSession(handle: ProcessHandle, { graceMs, mark }: StopOptions): Promise<void> {
   if (handle.bootId !== (await readBootId())) return;
