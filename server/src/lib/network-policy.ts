@@ -52,6 +52,11 @@ export function isLoopback(address: string): boolean {
   return isAddress(address) && effective(address).range() === "loopback";
 }
 
+/** Takes the host name of a URL. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
+}
+
 function isAddress(text: string): boolean {
   // Unlike ipaddr.js, isIP refuses octal and shortened forms. A zone id is meaningful only on link-local addresses.
   return isIP(text) !== 0 && !text.includes("%");

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { readJsonLines } from "../../lib/json-lines.ts";
 import { flushFolder } from "../../lib/private-file.ts";
 import type { RefreshedPartition, NotedPartitions } from "../../catalog/contract.ts";
 
@@ -98,26 +99,7 @@ function partitionsOf({ partitions }: Note): RefreshedPartition[] {
   return partitions.map(([name, location]) => ({ name, location }));
 }
 
-const PIECE_BYTES = 256 * 1024;
-const NEWLINE = 0x0a;
-
 /** Whole lines only. */
 async function* linesOf(handle: FileHandle): AsyncGenerator<{ end: number; line: Line }> {
-  let open: Buffer[] = [];
-  const piece = Buffer.allocUnsafe(PIECE_BYTES);
-  for (let read = 0; ;) {
-    const { bytesRead } = await handle.read(piece, 0, piece.length, read);
-    if (bytesRead === 0) return;
-    let from = 0;
-    for (;;) {
-      const newline = piece.subarray(0, bytesRead).indexOf(NEWLINE, from);
-      if (newline === -1) break;
-      const text = Buffer.concat([...open, piece.subarray(from, newline)]).toString("utf8");
-      from = newline + 1;
-      open = [];
-      yield { end: read + from, line: JSON.parse(text) as Line }; // written above, line by line
-    }
-    open.push(Buffer.from(piece.subarray(from, bytesRead)));
-    read += bytesRead;
-  }
+  for await (const { end, value } of readJsonLines(handle)) yield { end, line: value as Line }; // written above
 }
