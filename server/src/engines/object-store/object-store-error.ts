@@ -74,7 +74,18 @@ export const descriptions: Record<ObjectStoreErrorKind, string> = {
   "bad-response": "the object store's answer cannot be read",
 };
 
-export function failureOfConnection(subject: string, cause: unknown): Failure {
+/** Failures to connect, and silence. Only callers that have time retry them. */
+const timeoutCodes: readonly string[] = [
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+];
+
+export function failureOfConnection(subject: string, cause: unknown, retriesTimeouts = false): Failure {
   if (cause instanceof ObjectStoreError) {
     return { error: new ObjectStoreError(cause.kind, `${subject}: ${cause.message}`, { cause }), isTransient: false };
   }
@@ -82,7 +93,8 @@ export function failureOfConnection(subject: string, cause: unknown): Failure {
   const reason = code === undefined ? "" : ` (${code})`;
   return {
     error: new ObjectStoreError("unreachable", `${subject}: ${descriptions.unreachable}${reason}`, { code, cause }),
-    isTransient: code !== undefined && transientCodes.includes(code),
+    isTransient:
+      code !== undefined && (transientCodes.includes(code) || (retriesTimeouts && timeoutCodes.includes(code))),
   };
 }
 

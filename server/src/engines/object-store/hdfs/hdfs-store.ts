@@ -28,6 +28,8 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
   checkAddress: CheckAddress;
   /** Retries of a read after a transient failure. */
   retries?: number;
+  /** The name of the unfinished file for a path; random by default. */
+  nameTemporary?: (path: string) => string;
   /** Limit for the entries of a folder. A server that lists more is not an HDFS. */
   maxEntries?: number;
   /** Limit for the memory of a sorted listing. */
@@ -37,6 +39,7 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
 const defaults = {
   ...DEFAULT_AGENT_LIMITS,
   retries: 3,
+  nameTemporary: () => `.put-${randomBytes(8).toString("hex")}`,
   maxEntries: 6_400_000, // the largest value that HDFS can be configured to allow
   maxHeldBytes: 128 * 1024 * 1024,
 };
@@ -47,8 +50,14 @@ interface FileCall extends CallOptions {
   subject: string;
 }
 
+export interface HdfsStore extends ObjectStore {
+  isFolder(uri: string, options?: CallOptions): Promise<boolean>;
+  /** Removes the unfinished file that a writer with the same `nameTemporary` has left. */
+  removeUnfinished(uri: string, options?: CallOptions): Promise<void>;
+}
+
 /** The files of an HDFS that its user can access, by WebHDFS with simple authentication (no Kerberos). */
-export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
+export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
   const options = { ...defaults, ...given };
   const { dispatcher, close } = guardedAgent(options.checkAddress, options);
   const client = new WebHdfsClient({ ...options, dispatcher, idleTimeoutMs: options.bodyIdleTimeoutMs });
@@ -58,7 +67,20 @@ export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
       const found = await stat(client, file);
       return { ...found, body: await open(client, file, found.size, range) };
     },
-    put: async (text, body, { signal } = {}) => put(client, { ...fileOf(text), signal }, body),
+    async put(text, body, { signal } = {}) {
+      const file = { ...fileOf(text), signal };
+      await put(client, file, body, temporaryPath(file, options));
+    },
+    async isFolder(text, { signal } = {}) {
+      const uri = hdfsUriOf(text);
+      const path = pathOf(`${uri.key}/`).replace(/(?<=.)\/$/, "");
+      const found = await find(client, { path, subject: formatObjectUri(uri), signal });
+      return found?.kind === "folder";
+    },
+    async removeUnfinished(text, { signal } = {}) {
+      const file = { ...fileOf(text), signal };
+      await client.document({ ...file, path: temporaryPath(file, options), method: "DELETE", operation: "DELETE" });
+    },
     list: (text, listOptions = {}) => list(client, hdfsUriOf(text), { ...options, ...listOptions }),
     folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), { ...options, signal }),
     async delete(text, { signal } = {}) {
@@ -112,12 +134,13 @@ async function open(client: WebHdfsClient, file: FileCall, size: number, range?:
 }
 
 /** Writes a temporary file in the same folder, which listings omit, then renames it. */
-async function put(client: WebHdfsClient, file: FileCall, given: ObjectBody): Promise<void> {
+async function put(client: WebHdfsClient, file: FileCall, given: ObjectBody, temporary: string): Promise<void> {
   const { path, subject, signal } = file;
   const source = new BodySource(given);
-  const call = { path: `${path.slice(0, path.lastIndexOf("/"))}/.put-${randomBytes(8).toString("hex")}`, subject };
+  const call = { path: temporary, subject };
   try {
-    await client.create({ ...call, signal, method: "PUT", operation: "CREATE" }, source.body);
+    const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
+    await client.create(creation, source.body);
     const query = { destination: path, renameoptions: "OVERWRITE" };
     const renamed = await client.document({ ...call, signal, method: "PUT", operation: "RENAME", query });
     if (!parsed(file, () => isDone(renamed))) {
@@ -131,6 +154,13 @@ async function put(client: WebHdfsClient, file: FileCall, given: ObjectBody): Pr
   } finally {
     source.end();
   }
+}
+
+function temporaryPath(
+  { path }: FileCall,
+  { nameTemporary }: Required<Pick<HdfsStoreOptions, "nameTemporary">>,
+): string {
+  return `${path.slice(0, path.lastIndexOf("/"))}/${nameTemporary(path)}`;
 }
 
 interface Bounds {

@@ -1,187 +1,267 @@
-import { createHash, webcrypto } from "node:crypto";
+import { createHash, hash, webcrypto } from "node:crypto";
+import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import aws4 from "aws4";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import {
-  failureOfConnection,
-  type Failure,
-  descriptions,
-  ObjectStoreError,
-  type ObjectStoreErrorKind,
-} from "../object-store-error.ts";
+import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
 import { readLimited, sendRequest } from "../guarded-agent.ts";
-import { queryText, s3Address, type S3Endpoint } from "./s3-address.ts";
-import { parseErrorCode } from "./s3-xml.ts";
-
-export interface S3Credentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string | undefined;
-}
+import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
+import { collectResponse, ERROR_LIMIT_BYTES, type S3Answer } from "./collect-response.ts";
+import { LengthMissing, type Downloader } from "./raw-download.ts";
+import { RequestLimiter } from "./request-limiter.ts";
+import { objectPath, queryText, type S3Endpoint } from "./s3-address.ts";
+import { failureOfStatus, type S3Failure } from "./s3-failure.ts";
+import { parseError } from "./s3-xml.ts";
+import { EMPTY_PAYLOAD_HASH, requestSigner, UNSIGNED_PAYLOAD } from "./sign-request.ts";
+import type { S3Credentials, SignRequest } from "./sign-request.ts";
 
 interface S3ClientOptions extends S3Endpoint {
   credentials: S3Credentials;
   dispatcher: Dispatcher;
+  downloader: Downloader;
   clock: Clock;
   /** Number of retries after the first attempt. */
   retries: number;
+  /** Retry also if no connection could be made or the store was silent. */
+  retriesTimeouts: boolean;
+  maxConnections: number;
 }
 
-/** Every call may be repeated: S3 answers a repeated part or completion like the first. */
+/**
+ * Every call may be repeated: S3 answers a repeated part or completion like the first. Only a repeated creation of an
+ * upload makes another one, so its caller is told by `onUnknownOutcome`.
+ */
 export interface S3Call {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   bucket: string;
   key: string;
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
-  body?: Buffer;
+  body?: Buffer | StreamedBody;
   /** The start of error messages. */
   subject: string;
   signal?: AbortSignal | undefined;
+  /** The document of a response with the status 200 may be an error. */
+  mayFailLate?: boolean;
+  /** Called when the store may have done what was asked although no answer says so. */
+  onUnknownOutcome?: () => void;
+}
+
+/** A body that does not fit into memory. */
+export interface StreamedBody {
+  readonly bytes: number;
+  /** Called for each attempt. */
+  readonly contents: () => AsyncIterable<Buffer>;
 }
 
 export type S3Response = Dispatcher.ResponseData;
+type SignedRequest = Dispatcher.DispatchOptions & { origin: string; headers: Record<string, string> };
 
-const emptySha256 = createHash("sha256").digest("hex");
-const errorLimitBytes = 64 * 1024;
 const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
+const syncHashBytes = 64 * 1024;
+/** Larger bodies are sent in pieces: the wait for the response begins anew with each piece that the network takes. */
+const pieceBytes = 256 * 1024;
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
 
 /** Signs and sends calls, retries transient failures and translates errors to `ObjectStoreError`. */
 export class S3Client {
   readonly #options: S3ClientOptions;
+  readonly #regions: BucketRegions;
+  readonly #sign: SignRequest;
+  readonly #limiter: RequestLimiter;
+  #retryCount = 0;
 
   constructor(options: S3ClientOptions) {
     this.#options = options;
+    this.#regions = new BucketRegions(options);
+    this.#sign = requestSigner(options.credentials);
+    this.#limiter = new RequestLimiter(options.maxConnections);
   }
 
-  /** Returns only successful responses, whose body the caller must read or dump. Redirects are errors, never followed. */
-  async send(call: S3Call): Promise<S3Response> {
-    const sha256 = call.body === undefined ? emptySha256 : await sha256Hex(call.body);
-    for (let attempt = 0; ; attempt += 1) {
+  get retryCount(): number {
+    return this.#retryCount;
+  }
+
+  /** Returns only successful responses, whose body the caller must read or dump. */
+  send(call: S3Call): Promise<S3Response> {
+    const { dispatcher } = this.#options;
+    return this.#perform(call, async (request, place) => {
+      const response = await sendRequest(dispatcher, request, call.signal);
+      if (isSuccess(response.statusCode)) return response;
+      const text = await readLimited(response.body, ERROR_LIMIT_BYTES).catch(() => "");
+      return this.#refusal(call, place, { status: response.statusCode, headers: response.headers, text });
+    });
+  }
+
+  /** Returns only successful responses, with their whole body in memory. */
+  collect(call: S3Call, limitBytes = textLimitBytes): Promise<S3Answer> {
+    return this.collectAs(call, limitBytes, (answer) => answer);
+  }
+
+  /** Returns what `read` makes of a response. One that it refuses with an `ObjectStoreError` is requested again. */
+  collectAs<T extends object>(call: S3Call, limitBytes: number, read: (answer: S3Answer) => T): Promise<T> {
+    const { dispatcher } = this.#options;
+    return this.#perform(call, async (request, place) => {
+      const answer = await collectResponse(dispatcher, request, limitBytes, call.signal);
+      const isLate = call.mayFailLate === true && isSuccess(answer.status) && isError(answer.bytes);
+      if (isSuccess(answer.status) && !isLate) return readOrFailure(answer, read);
+      const text = answer.bytes.toString("utf8", 0, ERROR_LIMIT_BYTES);
+      return this.#refusal(call, place, { status: answer.status, headers: answer.headers, text });
+    });
+  }
+
+  /** Like `collectAs`, for a body of many bytes: they go straight into the given memory. */
+  downloadAs<T extends object>(call: S3Call, into: Buffer, read: (answer: S3Answer) => T): Promise<T> {
+    const { dispatcher, downloader } = this.#options;
+    return this.#perform(call, async (request, place) => {
+      const { origin, path, headers } = request;
+      const answer = await downloader
+        .get({ origin, path, headers }, into, call.signal)
+        .catch(unlessLengthMissing(() => collectResponse(dispatcher, request, into.length, call.signal)));
+      if (isSuccess(answer.status)) return readOrFailure(answer, read);
+      return this.#refusal(call, place, { ...answer, text: answer.bytes.toString("utf8") });
+    });
+  }
+
+  async #perform<T extends object>(
+    call: S3Call,
+    attempt: (request: SignedRequest, place: BucketPlace) => Promise<T | S3Failure | "moved">,
+  ): Promise<T> {
+    const payloadHash = await this.#payloadHash(call);
+    for (let retries = 0; ;) {
       call.signal?.throwIfAborted();
-      const outcome = await this.#attempt(call, sha256);
-      if (!("error" in outcome)) return outcome;
-      if (!outcome.isTransient || attempt >= this.#options.retries) throw outcome.error;
-      await pause(pauseMs(attempt, Math.random()), undefined, { signal: call.signal }).catch(() => undefined);
+      if (!this.#limiter.tryEnter()) await this.#limiter.enter(call.signal);
+      const { generation } = this.#limiter;
+      const place = this.#regions.placeOf(call.bucket);
+      let outcome: T | S3Failure | "moved";
+      try {
+        outcome = await attempt(this.#signed(call, place, payloadHash), place);
+      } catch (error) {
+        call.onUnknownOutcome?.();
+        call.signal?.throwIfAborted();
+        const failure = failureOfConnection(call.subject, error, this.#options.retriesTimeouts);
+        outcome = { ...failure, isSlowDown: failure.isTransient }; // an overloaded store also breaks connections
+      } finally {
+        this.#limiter.leave();
+      }
+      if (outcome === "moved") continue;
+      if (!isFailure(outcome)) {
+        this.#limiter.succeeded();
+        return outcome;
+      }
+      if (outcome.isSlowDown) this.#limiter.slowDown(generation);
+      if (!outcome.isTransient || retries >= this.#options.retries) throw outcome.error;
+      await pause(pauseMs(retries, Math.random()), undefined, { signal: call.signal }).catch(() => undefined);
+      retries += 1;
+      this.#retryCount += 1;
     }
   }
 
-  /** For responses that are a small document. */
-  async sendForText(call: S3Call): Promise<string> {
-    const { body } = await this.send(call);
-    try {
-      return await readLimited(body, textLimitBytes);
-    } catch (error) {
-      call.signal?.throwIfAborted();
-      throw failureOfConnection(call.subject, error).error;
-    }
-  }
-
-  /** For responses whose body is not needed. */
-  async sendForHeaders(call: S3Call): Promise<S3Response["headers"]> {
-    const { body, headers } = await this.send(call);
-    await body.dump().catch(() => undefined); // the call has succeeded: its status has arrived
-    return headers;
-  }
-
-  async #attempt(call: S3Call, sha256: string): Promise<S3Response | Failure> {
-    try {
-      const request = { ...this.#signed(call, sha256), method: call.method, body: call.body ?? null };
-      const response = await sendRequest(this.#options.dispatcher, request, call.signal);
-      if (response.statusCode >= 200 && response.statusCode < 300) return response;
-      const code = parseErrorCode(await readLimited(response.body, errorLimitBytes).catch(() => ""));
-      return failureOfStatus(call.subject, response.statusCode, code, regionOf(response));
-    } catch (error) {
-      call.signal?.throwIfAborted();
-      return failureOfConnection(call.subject, error);
-    }
+  /** Redirects are never followed: at most, the request is sent again to the region that the store names. */
+  #refusal(
+    call: S3Call,
+    place: BucketPlace,
+    { status, headers, text }: Pick<S3Answer, "status" | "headers"> & { text: string },
+  ): S3Failure | "moved" {
+    const { code, region, endpoint } = parseError(text);
+    const actual = actualRegion({ status, headers, region, endpoint });
+    if (actual !== null && this.#regions.move(call.bucket, place, actual)) return "moved";
+    const isWrongPlace = status !== 400 || actual !== place.region; // stores name the region in other refusals, too
+    return failureOfStatus(call.subject, status, code, isWrongPlace ? actual : null);
   }
 
   /** Signs each attempt anew, because a signature is valid only for minutes. */
-  #signed(call: S3Call, sha256: string): { origin: string; path: string; headers: Record<string, string> } {
-    const { credentials, region, clock } = this.#options;
-    const { origin, host, path } = s3Address(this.#options, call.bucket, call.key);
-    const signed = aws4.sign(
+  #signed(call: S3Call, place: BucketPlace, payloadHash: string): SignedRequest {
+    const path = objectPath(place.basePath, call.key);
+    const query = call.query === undefined ? "" : queryText(call.query);
+    const headers = this.#sign(
       {
-        service: "s3",
-        region,
         method: call.method,
-        path: `${path}${queryText(call.query ?? {})}`,
-        headers: {
-          ...call.headers,
-          host,
-          "x-amz-content-sha256": sha256,
-          "x-amz-date": clock
-            .now()
-            .toISOString()
-            .replaceAll(/[-:]|\.\d{3}/g, ""),
-        },
+        path,
+        query,
+        headers: { ...call.headers, ...lengthOf(call), host: place.host },
+        payloadHash,
       },
-      {
-        accessKeyId: credentials.accessKeyId,
-        secretAccessKey: credentials.secretAccessKey,
-        ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
-      },
+      place.region,
+      this.#options.clock.now(),
     );
-    // The signer has the types of node:http; all our headers and those it adds are strings.
-    return { origin, path: signed.path ?? path, headers: signed.headers as Record<string, string> };
+    return {
+      origin: place.origin,
+      path: query === "" ? path : `${path}?${query}`,
+      method: call.method,
+      headers,
+      body: bodyOf(call),
+    };
+  }
+
+  async #payloadHash({ body, bucket }: S3Call): Promise<string> {
+    if (body === undefined) return EMPTY_PAYLOAD_HASH;
+    if (!Buffer.isBuffer(body)) {
+      return this.#regions.placeOf(bucket).isProtected ? UNSIGNED_PAYLOAD : hashOfStream(body);
+    }
+    if (body.length === 0) return EMPTY_PAYLOAD_HASH;
+    if (this.#regions.placeOf(bucket).isProtected) return UNSIGNED_PAYLOAD;
+    if (body.length <= syncHashBytes) return hash("sha256", body);
+    // Not on the main thread, because a part has megabytes. Our buffers are never on shared memory.
+    return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
   }
 }
 
-async function sha256Hex(body: Buffer): Promise<string> {
-  // Not on the main thread, because a part has megabytes. Our buffers are never on shared memory.
-  return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
+function bodyOf({ body }: S3Call): Buffer | Readable | null {
+  if (body === undefined || isSentWhole(body)) return body ?? null;
+  return Readable.from(Buffer.isBuffer(body) ? piecesOf(body) : body.contents(), { objectMode: false });
 }
 
-/** S3 returns the region of a bucket if the request went to another region. */
-function regionOf({ statusCode, headers }: S3Response): string | null {
-  const region = headers["x-amz-bucket-region"];
-  const isWrongRegion = statusCode === 400 || (statusCode >= 300 && statusCode < 400);
-  return isWrongRegion && typeof region === "string" && /^[a-z0-9-]{1,32}$/.test(region) ? region : null;
+function isSentWhole(body: Buffer | StreamedBody): body is Buffer {
+  return Buffer.isBuffer(body) && body.length <= pieceBytes;
+}
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
+}
+
+/** Without it, a streamed body would be sent in chunks, which S3 does not accept. */
+function lengthOf({ body }: S3Call): Record<string, string> {
+  if (body === undefined || isSentWhole(body)) return {};
+  return { "content-length": String(Buffer.isBuffer(body) ? body.length : body.bytes) };
+}
+
+async function hashOfStream({ contents }: StreamedBody): Promise<string> {
+  const sha256 = createHash("sha256");
+  for await (const chunk of contents()) sha256.update(chunk);
+  return sha256.digest("hex");
+}
+
+function unlessLengthMissing<T>(otherwise: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof LengthMissing) return otherwise();
+    throw error;
+  };
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function isFailure(outcome: object): outcome is S3Failure {
+  return "isTransient" in outcome;
+}
+
+function readOrFailure<T extends object>(answer: S3Answer, read: (answer: S3Answer) => T): T | S3Failure {
+  try {
+    return read(answer);
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    return { error, isTransient: true, isSlowDown: false };
+  }
+}
+
+function isError(bytes: Buffer): boolean {
+  return bytes.length <= ERROR_LIMIT_BYTES && parseError(bytes.toString("utf8")).code !== null;
 }
 
 /** Exponential backoff, half of it random, so that calls that failed together are not retried together. */
 function pauseMs(attempt: number, random: number): number {
   return Math.min(firstPauseMs * 2 ** attempt, maxPauseMs) * (0.5 + random / 2);
-}
-
-/** Error codes that are more specific than their status. */
-const kindOfCode: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
-  ["ExpiredToken", "denied"],
-  ["InvalidToken", "denied"],
-  ["TokenRefreshRequired", "denied"],
-  ["InvalidAccessKeyId", "denied"],
-  ["SignatureDoesNotMatch", "denied"],
-  ["EntityTooLarge", "too-large"],
-  ["QuotaExceeded", "no-space"],
-  ["XMinioStorageFull", "no-space"],
-]);
-const transientStatuses: readonly number[] = [429, 500, 502, 503, 504];
-
-/** Translates an error response. Pure. */
-function failureOfStatus(subject: string, status: number, code: string | null, region: string | null): Failure {
-  const kind = (code === null ? undefined : kindOfCode.get(code)) ?? kindOfStatus(status);
-  const reason = [status >= 100 ? String(status) : "", code ?? ""].filter((text) => text !== "").join(" ");
-  const actualRegion = region === null ? "" : `; the bucket is in the region ${region}`;
-  const skewed = code === "RequestTimeTooSkewed" ? "; the clock of this server or of the store is wrong" : "";
-  return {
-    error: new ObjectStoreError(kind, `${subject}: ${descriptions[kind]} (${reason})${actualRegion}${skewed}`, {
-      code: code ?? undefined,
-    }),
-    isTransient: transientStatuses.includes(status),
-  };
-}
-
-function kindOfStatus(status: number): ObjectStoreErrorKind {
-  if (status === 401 || status === 403) return "denied";
-  if (status === 404) return "missing";
-  if (status === 413) return "too-large";
-  if (status === 416) return "bad-range";
-  if (status === 507) return "no-space";
-  if (status === 429 || status >= 500) return "unreachable";
-  if (status >= 300) return "bad-request";
-  return "bad-response";
 }

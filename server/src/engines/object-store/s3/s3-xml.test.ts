@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatPartList, parseErrorCode, parseListPage, parseUploadId } from "./s3-xml.ts";
+import { formatPartList, parseError, parseListPage, parseUploadId } from "./s3-xml.ts";
 
 const entry = (key: string): string =>
   `<Contents><Key>${key}</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>7</Size></Contents>`;
@@ -9,7 +9,9 @@ const page = (inner: string): string =>
 describe("a page of a listing", () => {
   test("keys keep their spaces, and the last page has no token", () => {
     expect(parseListPage(page(`<IsTruncated>false</IsTruncated>${entry(" a &amp; b ")}`))).toEqual({
-      entries: [{ key: " a & b ", size: 7, modifiedAt: new Date("2026-01-02T03:04:05Z"), etag: "abc" }],
+      entries: [
+        { key: " a & b ", size: 7, modifiedMs: Date.parse("2026-01-02T03:04:05Z"), etag: "abc", storageClass: null },
+      ],
       prefixes: [],
       nextToken: null,
     });
@@ -46,23 +48,23 @@ test("carriage returns are parsed as fast as other characters", () => {
   expect(parseListPage(page(`${many}<IsTruncated>false</IsTruncated>${entry("a\r\nb")}`)).entries).toMatchObject([
     { key: "a\nb" },
   ]);
-  expect(parseErrorCode(`<Error>${many}<Code>NoSuchKey</Code></Error>`)).toBe("NoSuchKey");
+  expect(parseError(`<Error>${many}<Code>NoSuchKey</Code></Error>`).code).toBe("NoSuchKey");
 });
 
 test("the code of an error is a single word or null", () => {
   const code = (text: string): string | null =>
-    parseErrorCode(`<Error><Code>${text}</Code><Message>secret</Message></Error>`);
+    parseError(`<Error><Code>${text}</Code><Message>secret</Message></Error>`).code;
   expect(code("NoSuchKey")).toBe("NoSuchKey");
   expect(code("root:x:0:0")).toBeNull();
-  expect(parseErrorCode("<html>")).toBeNull();
-  expect(parseErrorCode("")).toBeNull();
+  expect(parseError("<html>").code).toBeNull();
+  expect(parseError("").code).toBeNull();
 });
 
 test("the id of an upload is parsed and its list of parts is formatted", () => {
   expect(parseUploadId("<InitiateMultipartUploadResult><UploadId>a/b</UploadId></InitiateMultipartUploadResult>")).toBe(
     "a/b",
   );
-  expect(formatPartList(["x"])).toContain(
-    "<Part><PartNumber>1</PartNumber><ETag>&quot;x&quot;</ETag></Part></CompleteMultipartUpload>",
+  expect(formatPartList([{ number: 1, etag: "x", crc32: "AAAAAA==" }])).toContain(
+    "<PartNumber>1</PartNumber><ETag>&quot;x&quot;</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32></Part></Complete",
   );
 });

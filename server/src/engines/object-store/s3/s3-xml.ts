@@ -2,11 +2,19 @@ import { parseXml, XmlElement } from "@rgrove/parse-xml";
 
 /** The few documents of S3. The parser knows only XML's five predefined entities, so no entity can expand. */
 export interface ListPage {
-  entries: { key: string; size: number; modifiedAt: Date; etag: string | null }[];
+  entries: PageEntry[];
   /** Common prefixes of a listing with a delimiter, including the delimiter. */
   prefixes: string[];
   /** Null on the last page. */
   nextToken: string | null;
+}
+
+export interface PageEntry {
+  readonly key: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly etag: string | null;
+  readonly storageClass: string | null;
 }
 
 /** Throws if the text is not such a document. */
@@ -18,8 +26,9 @@ export function parseListPage(xml: string): ListPage {
     entries: childrenOf(root, "Contents").map((entry) => ({
       key: decode(required(entry, "Key")),
       size: integer(required(entry, "Size")),
-      modifiedAt: date(required(entry, "LastModified")),
+      modifiedMs: timeMs(required(entry, "LastModified")),
       etag: textOf(entry, "ETag")?.replaceAll('"', "") ?? null,
+      storageClass: textOf(entry, "StorageClass"),
     })),
     prefixes: childrenOf(root, "CommonPrefixes").map((each) => decode(required(each, "Prefix"))),
     nextToken: isTruncated ? required(root, "NextContinuationToken") : null,
@@ -30,22 +39,102 @@ export function parseUploadId(xml: string): string {
   return required(rootOf(xml, "InitiateMultipartUploadResult"), "UploadId");
 }
 
-/** The code of an error document; null for any other text. */
-export function parseErrorCode(xml: string): string | null {
-  try {
-    const code = textOf(rootOf(xml, "Error"), "Code");
-    // The only text of the server that error messages contain, so it must be a single word.
-    return code !== null && /^[A-Za-z0-9.]{1,64}$/.test(code) ? code : null;
-  } catch {
-    return null; // not XML, for example a proxy's error page, or truncated
-  }
+/** The only texts of the server that error messages contain, so each must be a single word. */
+const errorWord = /^[A-Za-z0-9.-]{1,128}$/;
+
+export interface ErrorDocument {
+  readonly code: string | null;
+  readonly region: string | null;
+  readonly endpoint: string | null;
 }
 
-export function formatPartList(etags: readonly string[]): string {
-  const parts = etags.map(
-    (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>&quot;${etag}&quot;</ETag></Part>`,
-  );
-  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join("")}</CompleteMultipartUpload>`;
+/** All null for any other text. */
+export function parseError(xml: string): ErrorDocument {
+  let root: XmlElement | null = null;
+  try {
+    root = xml.includes("<Error") ? rootOf(xml.trimStart(), "Error") : null;
+  } catch {
+    // not XML, for example a proxy's error page, or truncated
+  }
+  const word = (name: string): string | null => {
+    const text = root === null ? null : textOf(root, name);
+    return text !== null && errorWord.test(text) ? text : null;
+  };
+  return { code: word("Code"), region: word("Region"), endpoint: word("Endpoint") };
+}
+
+/** The result of a copy inside the store, of a copied part, or of a completed upload. */
+export interface WriteResult {
+  readonly etag: string;
+  readonly crc32: string | null;
+}
+
+export function parseWriteResult(xml: string, name: WriteResultName): WriteResult {
+  const root = rootOf(xml.trimStart(), name); // spaces keep the connection alive while the store works
+  return { etag: required(root, "ETag").replaceAll('"', ""), crc32: textOf(root, "ChecksumCRC32") };
+}
+
+type WriteResultName = "CopyObjectResult" | "CopyPartResult" | "CompleteMultipartUploadResult";
+
+export function formatPartList(parts: readonly ListedPart[]): string {
+  const list = parts.map(({ number, etag, crc32 }) => {
+    const checksum = crc32 === null ? "" : `<ChecksumCRC32>${escape(crc32)}</ChecksumCRC32>`;
+    return `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${escape(etag)}&quot;</ETag>${checksum}</Part>`;
+  });
+  return `<CompleteMultipartUpload xmlns="${NAMESPACE}">${list.join("")}</CompleteMultipartUpload>`;
+}
+
+export interface ListedPart {
+  readonly number: number;
+  readonly etag: string;
+  readonly crc32: string | null;
+}
+
+/** Only failures are returned. */
+export function formatDeleteList(keys: readonly string[]): string {
+  const objects = keys.map((key) => `<Object><Key>${escape(key)}</Key></Object>`).join("");
+  return `<Delete xmlns="${NAMESPACE}"><Quiet>true</Quiet>${objects}</Delete>`;
+}
+
+/** XML has no form for the others, and a parser may replace carriage returns. */
+export function canBeDeletedInList(key: string): boolean {
+  return !forbiddenInXml.test(key);
+}
+
+export function parseDeleteFailures(xml: string): { key: string; code: string }[] {
+  const failures = childrenOf(rootOf(xml, "DeleteResult"), "Error");
+  return failures.map((failure) => {
+    const code = required(failure, "Code");
+    return { key: required(failure, "Key"), code: errorWord.test(code) ? code : "Unknown" };
+  });
+}
+
+export interface UploadsPage {
+  readonly uploads: readonly { readonly key: string; readonly uploadId: string }[];
+  /** Null on the last page. */
+  readonly next: { readonly key: string; readonly uploadId: string } | null;
+}
+
+export function parseUploadsPage(xml: string): UploadsPage {
+  const root = rootOf(xml, "ListMultipartUploadsResult");
+  const decode = textOf(root, "EncodingType") === "url" ? decodeFormText : (text: string): string => text;
+  const isTruncated = textOf(root, "IsTruncated") === "true";
+  return {
+    uploads: childrenOf(root, "Upload").map((each) => ({
+      key: decode(required(each, "Key")),
+      uploadId: required(each, "UploadId"),
+    })),
+    next: isTruncated
+      ? { key: decode(required(root, "NextKeyMarker")), uploadId: textOf(root, "NextUploadIdMarker") ?? "" }
+      : null,
+  };
+}
+
+const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
+const forbiddenInXml = /[^\P{Cc}\t\n]|[\uFFFE\uFFFF]/u;
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"\r\n\t]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
 /** Parsing blocks and its time grows with the markup. A page of 1,000 keys has about 25,000 marks. */
@@ -76,19 +165,19 @@ function required(element: XmlElement, name: string): string {
   return text;
 }
 
-function integer(text: string): number {
+export function integer(text: string): number {
   const value = Number(text);
   if (text === "" || !Number.isSafeInteger(value) || value < 0) throw new Error("a size is not an integer");
   return value;
 }
 
-function date(text: string): Date {
-  const value = new Date(text);
-  if (Number.isNaN(value.getTime())) throw new Error("a time is not valid");
+export function timeMs(text: string): number {
+  const value = Date.parse(text);
+  if (Number.isNaN(value)) throw new Error("a time is not valid");
   return value;
 }
 
 /** `encoding-type=url` is form encoding: a plus is a space. */
-function decodeFormText(text: string): string {
+export function decodeFormText(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }

@@ -1,0 +1,112 @@
+import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
+import { unreadable } from "../object-store-error.ts";
+import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
+import { scanListPage } from "./scan-list-page.ts";
+import type { S3Client } from "./s3-client.ts";
+import type { ListedObject, ListPagesOptions } from "./s3-operations.ts";
+import { parseListPage, type ListPage } from "./s3-xml.ts";
+import { splitListing } from "./split-listing.ts";
+
+interface PageOptions {
+  readonly pageSize: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const defaultConcurrency = 8;
+
+/** Objects in the store's order. */
+export async function* listObjects(
+  client: S3Client,
+  uri: ObjectUri,
+  { maxKeys = Infinity, after, signal, pageSize }: ListOptions & { pageSize: number },
+): AsyncGenerator<ObjectEntry> {
+  let left = maxKeys;
+  if (left <= 0) return;
+  const query = after === undefined ? {} : { "start-after": after };
+  for await (const { entries } of pages(client, uri, { query, signal, pageSize: () => Math.min(left, pageSize) })) {
+    for (const { key, size, modifiedMs, etag } of entries.slice(0, left))
+      yield { key, size, modifiedAt: new Date(modifiedMs), etag, uri: formatObjectUri({ ...uri, key }) };
+    left -= entries.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Objects in pages and in no order. */
+export async function* listObjectPages(
+  client: S3Client,
+  uri: ObjectUri,
+  { concurrency = defaultConcurrency, signal, pageSize }: ListPagesOptions & { pageSize: number },
+): AsyncGenerator<readonly ListedObject[]> {
+  const base = formatObjectUri({ ...uri, key: "" });
+  const listing = splitListing(
+    ({ after, token, prefix = uri.key, maxKeys = pageSize }, pageSignal) => {
+      const query: Record<string, string> = token === undefined ? {} : { "continuation-token": token };
+      if (after !== undefined) query["start-after"] = after;
+      return fetchPage(client, { ...uri, key: prefix }, query, { pageSize: maxKeys, signal: pageSignal });
+    },
+    // Directory buckets have no order.
+    { prefix: uri.key, concurrency: uri.bucket.endsWith("--x-s3") ? 1 : concurrency, signal },
+  );
+  for await (const page of listing) yield page.map((entry) => ({ uri: base + entry.key, ...entry }));
+}
+
+export async function* listFolder(
+  client: S3Client,
+  uri: ObjectUri,
+  { signal, pageSize }: PageOptions,
+): AsyncGenerator<FolderEntry> {
+  const base = uri.key === "" || uri.key.endsWith("/") ? uri.key : `${uri.key}/`;
+  const below = { ...uri, key: base };
+  const query = { delimiter: "/" };
+  for await (const { entries, prefixes } of pages(client, below, { query, signal, pageSize: () => pageSize })) {
+    const found = [
+      ...prefixes.map((key) => ({ kind: "folder" as const, key: key.slice(0, -1), modifiedAt: null })),
+      ...entries.map(({ key, modifiedMs }) => ({ kind: "file" as const, key, modifiedAt: new Date(modifiedMs) })),
+    ];
+    for (const { kind, key, modifiedAt } of found) {
+      const name = key.slice(base.length);
+      // Skips the marker that some tools create for the folder itself, and keys with two slashes.
+      if (name !== "") yield { kind, name, uri: formatObjectUri({ ...uri, key }), modifiedAt };
+    }
+  }
+}
+
+interface PagesOptions {
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  readonly pageSize: () => number;
+}
+
+async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): AsyncGenerator<ListPage> {
+  const { signal, pageSize } = options;
+  for (let token: string | null = null; ;) {
+    const query = { ...options.query, ...(token === null ? {} : { "continuation-token": token }) };
+    const page: ListPage = await fetchPage(client, uri, query, { pageSize: pageSize(), signal });
+    yield page;
+    if (page.nextToken === null) return;
+    if (page.nextToken === token) throw unreadable(formatObjectUri(uri), new Error("the listing repeats a page"));
+    token = page.nextToken;
+  }
+}
+
+async function fetchPage(
+  client: S3Client,
+  uri: ObjectUri,
+  given: Readonly<Record<string, string>>,
+  { pageSize, signal }: PageOptions,
+): Promise<ListPage> {
+  const subject = formatObjectUri(uri);
+  const query: Record<string, string> = {
+    ...given,
+    "list-type": "2",
+    "encoding-type": "url",
+    "max-keys": String(pageSize),
+    ...(uri.key === "" ? {} : { prefix: uri.key }),
+  };
+  const { bytes } = await client.collect({ method: "GET", bucket: uri.bucket, key: "", query, subject, signal });
+  try {
+    return scanListPage(bytes) ?? parseListPage(bytes.toString("utf8"));
+  } catch (error) {
+    throw unreadable(subject, error);
+  }
+}

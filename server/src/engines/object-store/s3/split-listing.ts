@@ -1,0 +1,241 @@
+import { compareUtf8 } from "../../../lib/compare-utf8.ts";
+import type { ListPage, PageEntry } from "./s3-xml.ts";
+import { commonLength, splitPoint } from "./split-point.ts";
+
+/**
+ * Lists a key space by several requests at the same time. Each page names the next one, so one listing is sequential. But
+ * a listing can begin after any text, so the space is split into ranges: a probe starts somewhere in a range; if it finds
+ * keys, its first key becomes the end of the range and the begin of a new one.
+ *
+ * Every key is listed exactly once because a range ends only where it meets the first key of the next range, whatever
+ * the order of the store: a probe returns the end of the sequence that the range itself would list. Only the decision
+ * whether the range has already passed that key compares keys. It requires that they compare alike in both known orders:
+ * by bytes (S3), and folder by folder.
+ */
+export interface PageRequest {
+  readonly after?: string | undefined;
+  readonly token?: string | undefined;
+  /** Instead of the prefix of the listing. */
+  readonly prefix?: string | undefined;
+  readonly maxKeys?: number | undefined;
+}
+
+export type FetchPage = (request: PageRequest, signal: AbortSignal) => Promise<ListPage>;
+
+export interface SplitOptions {
+  readonly prefix: string;
+  readonly concurrency: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Range {
+  token: string | undefined;
+  last: string;
+  /** The first key of the next range. */
+  nextFirst: string | null;
+  /** No key of this range comes after it. */
+  high: string | null;
+  /** See `splitPoint`. */
+  position: number;
+  /** The first position in which the keys of the last page differ: raised there, a key skips hardly more than a page. */
+  pagePosition: number;
+  pageCount: number;
+  /** Consecutive probes that found nothing, and the page from which on the next one is worth its request. */
+  failedProbes: number;
+  nextProbe: number;
+  isFetching: boolean;
+  isProbed: boolean;
+}
+
+const freeProbes = 16;
+/** As many as it takes to find the position in which keys differ. */
+const steadyProbes = 6;
+
+export async function* splitListing(fetchPage: FetchPage, options: SplitOptions): AsyncGenerator<readonly PageEntry[]> {
+  const listing = new SplitListing(fetchPage, options);
+  try {
+    for (;;) {
+      const page = listing.take();
+      if (page !== undefined) yield page;
+      else if (listing.isDone) return;
+      else await listing.changed();
+    }
+  } finally {
+    listing.stop();
+  }
+}
+
+class SplitListing {
+  readonly #fetchPage: FetchPage;
+  readonly #options: SplitOptions;
+  readonly #stopped = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Those that are not at their end. */
+  readonly #ranges = new Set<Range>();
+  readonly #ready: (readonly PageEntry[])[] = [];
+  #requests = 0;
+  #pageCount = 0;
+  #emptyProbes = 0;
+  #canSplit = true;
+  #failure: { readonly error: unknown } | undefined;
+  #change = Promise.withResolvers<void>();
+
+  constructor(fetchPage: FetchPage, options: SplitOptions) {
+    this.#fetchPage = fetchPage;
+    this.#options = options;
+    this.#signal =
+      options.signal === undefined ? this.#stopped.signal : AbortSignal.any([options.signal, this.#stopped.signal]);
+    this.#ranges.add(newRange(null, null, Infinity));
+    this.#fill();
+  }
+
+  get isDone(): boolean {
+    return this.#ranges.size === 0 && this.#failure === undefined;
+  }
+
+  take(): readonly PageEntry[] | undefined {
+    const page = this.#ready.shift();
+    this.#fill();
+    return page;
+  }
+
+  async changed(): Promise<void> {
+    if (this.#failure === undefined) await this.#change.promise;
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Starts requests, unless the consumer has enough to do. */
+  #fill(): void {
+    const { concurrency } = this.#options;
+    while (this.#requests < concurrency && this.#ready.length < concurrency && this.#failure === undefined) {
+      const range = [...this.#ranges].find(({ isFetching }) => !isFetching);
+      if (range !== undefined) void this.#run(() => this.#continue(range));
+      else if (!this.#startProbe()) return;
+    }
+  }
+
+  async #run(request: () => Promise<void>): Promise<void> {
+    this.#requests += 1;
+    try {
+      await request();
+    } catch (error) {
+      this.#failure ??= { error };
+      this.stop();
+    } finally {
+      this.#requests -= 1;
+      this.#fill();
+      this.#change.resolve();
+      this.#change = Promise.withResolvers();
+    }
+  }
+
+  async #continue(range: Range): Promise<void> {
+    range.isFetching = true;
+    const { token } = range;
+    const page = await this.#fetchPage({ token }, this.#signal);
+    if (page.nextToken !== null && page.nextToken === token) throw new Error("the listing repeats a page");
+    await this.#accept(range, page);
+    range.isFetching = false;
+  }
+
+  /** Emits the part of the page that belongs to the range. */
+  async #accept(range: Range, { entries, nextToken }: ListPage): Promise<void> {
+    const { nextFirst } = range;
+    range.last = entries.at(-1)?.key ?? range.last; // at once: a probe must not end the range inside this page
+    range.pagePosition = commonLength(entries[0]?.key ?? "", range.last);
+    const found = nextFirst === null ? -1 : entries.findIndex(({ key }) => key === nextFirst);
+    const isPassed = nextFirst !== null && found === -1 && (await this.#isMissed(nextFirst, range.last));
+    const own = isPassed
+      ? entries.filter(({ key }) => compareUtf8(key, nextFirst) < 0)
+      : entries.slice(0, found === -1 ? undefined : found);
+    if (own.length > 0) this.#ready.push(own);
+    range.token = nextToken ?? undefined;
+    range.pageCount += 1;
+    this.#pageCount += 1;
+    if (found !== -1 || isPassed || nextToken === null) this.#ranges.delete(range);
+  }
+
+  /** The first key of the next range may have been deleted after it was listed. */
+  async #isMissed(nextFirst: string, last: string): Promise<boolean> {
+    if (compareUtf8(last, nextFirst) < 0) return false;
+    const { entries } = await this.#fetchPage({ prefix: nextFirst, maxKeys: 1 }, this.#signal);
+    return entries[0]?.key !== nextFirst;
+  }
+
+  #startProbe(): boolean {
+    if (!this.#canSplit || this.#emptyProbes > freeProbes + this.#pageCount / 4) return false;
+    const candidates = [...this.#ranges].filter((range) => range.pageCount >= range.nextProbe && !range.isProbed);
+    for (const range of candidates.toSorted((one, other) => other.pageCount - one.pageCount)) {
+      const { last: low, high } = range;
+      const position = Math.min(range.position, range.pagePosition - 1);
+      const point = splitPoint({ low, high, prefixLength: this.#options.prefix.length, position });
+      range.isProbed = point !== null;
+      if (point === null) continue;
+      void this.#run(() => this.#probe(range, point.after, point.position));
+      return true;
+    }
+    return false;
+  }
+
+  async #probe(range: Range, after: string, position: number): Promise<void> {
+    // A store that cannot begin in the middle is listed by the ranges that there are.
+    const page = await this.#fetchPage({ after }, this.#signal).catch(() => null);
+    range.isProbed = false;
+    const first = page?.entries[0]?.key;
+    if (page === null) this.#canSplit = false;
+    else if (first === undefined || first === range.nextFirst) {
+      this.#failed(range);
+      range.high = after;
+    } else if (this.#ranges.has(range) && isAfter(first, range.last) && isBeforeNext(first, range.nextFirst)) {
+      const next = newRange(range.nextFirst, range.high, position);
+      next.last = first;
+      next.isFetching = true;
+      this.#ranges.add(next);
+      range.nextFirst = first;
+      range.high = after;
+      range.position = Infinity;
+      range.failedProbes = 0;
+      await this.#accept(next, page);
+      next.isFetching = false;
+    } else {
+      this.#failed(range);
+      range.position = position - 1; // the step was too small: the range has passed it meanwhile
+    }
+  }
+
+  /** What is left of the range may be small, so that probes would find nothing again and again. */
+  #failed(range: Range): void {
+    this.#emptyProbes += 1;
+    range.failedProbes += 1;
+    if (range.failedProbes > steadyProbes) range.nextProbe = range.pageCount + 2 ** (range.failedProbes - steadyProbes);
+  }
+}
+
+function newRange(nextFirst: string | null, high: string | null, position: number): Range {
+  return {
+    token: undefined,
+    last: "",
+    nextFirst,
+    high,
+    position,
+    pagePosition: 0,
+    pageCount: 0,
+    failedProbes: 0,
+    nextProbe: 1,
+    isFetching: false,
+    isProbed: false,
+  };
+}
+
+/** In both known orders. */
+function isAfter(key: string, other: string): boolean {
+  return compareUtf8(key, other) > 0 && compareUtf8(key.replaceAll("/", "\0"), other.replaceAll("/", "\0")) > 0;
+}
+
+function isBeforeNext(key: string, nextFirst: string | null): boolean {
+  return nextFirst === null || isAfter(nextFirst, key);
+}

@@ -1,0 +1,72 @@
+import { isSurrogate } from "../../../lib/compare-utf8.ts";
+
+/**
+ * Chooses keys at which the listing of a range is split. Only requests are wasted by a bad choice: the caller never relies
+ * on it.
+ */
+export interface OpenRange {
+  /** The last key that was listed. */
+  readonly low: string;
+  /** No key of the range comes after this text; null if not known. */
+  readonly high: string | null;
+  /** All keys begin with so many characters. */
+  readonly prefixLength: number;
+  /** The range is probably larger at this position of its keys than at those after it. */
+  readonly position: number;
+}
+
+export interface SplitPoint {
+  readonly after: string;
+  /** The position that the point raises. */
+  readonly position: number;
+}
+
+/**
+ * If both ends are known, the point lies between the first characters in which they differ. Otherwise one character of
+ * `low` is raised: further left is a larger step, and nothing comes after a step that is too large. So the leftmost
+ * position is found by halving.
+ */
+export function splitPoint({ low, high, prefixLength, position }: OpenRange): SplitPoint | null {
+  let first = prefixLength;
+  if (high !== null && high <= low) return null;
+  if (high !== null) {
+    const at = commonLength(low, high);
+    const between = middle(at < low.length ? low.charCodeAt(at) : 0x1f, high.charCodeAt(at));
+    if (between !== null) return { after: high.slice(0, at) + between, position: at };
+    if (high.length > at + 1) return { after: high.slice(0, at + 1), position: at };
+    first = at + 1;
+  }
+  const last = low.length - 1;
+  if (first > last) return null;
+  const end = Math.max(first, Math.min(position, last));
+  const at = Math.floor((first + end) / 2);
+  const raised = raise(low.charCodeAt(at));
+  return raised === null ? null : { after: low.slice(0, at) + raised, position: at };
+}
+
+export function commonLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && length < other.length && one[length] === other[length]) length += 1;
+  return length;
+}
+
+/** Null if there is no character between them. Surrogates are no characters. */
+function middle(low: number, high: number): string | null {
+  const code = Math.floor((low + high) / 2);
+  return high - low < 2 || isSurrogate(code) || isSurrogate(low) || isSurrogate(high)
+    ? null
+    : String.fromCharCode(code);
+}
+
+/** Digits and letters are raised to the middle of what is left of their kind, others by one. */
+function raise(code: number): string | null {
+  const top = lastOfKind.find((last) => code <= last && code > last - kindSize(last)) ?? code;
+  const raised = Math.max(code + 1, Math.ceil((code + top) / 2));
+  return isSurrogate(code) || isSurrogate(raised) || raised > 0xfffd ? null : String.fromCharCode(raised);
+}
+
+const lastOfKind = ["9", "Z", "z"].map((text) => text.charCodeAt(0));
+
+function kindSize(last: number): number {
+  return last === 0x39 ? 10 : 26;
+}
