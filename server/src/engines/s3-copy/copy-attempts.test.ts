@@ -1,0 +1,62 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { useCopyFolders } from "../../../test/support/copy-folders.ts";
+import { Journal, journalFile } from "./journal.ts";
+
+const given = useCopyFolders();
+const { copies, folder, put, contentsOf, putFiles } = given;
+
+/** As if the attempt had ended just before its last step. */
+function takeBackCompletion(command: string): void {
+  const path = journalFile(copies.request("", { command }).journalFolder);
+  writeFileSync(path, readFileSync(path, "utf8").replace('["complete"]\n', ""));
+}
+
+describe("a later attempt", () => {
+  test("continues where the previous one ended: finished outputs are not copied again, and all are reported", async () => {
+    const src = putFiles("again", { a: "1", b: "2" });
+    const dest = folder();
+    const first = await copies.run(`--src ${src} --dest ${dest}`, { command: "again" });
+    expect(first.end.files).toBe(2);
+    takeBackCompletion("again");
+    putFiles("again", { c: "3" });
+    const second = await copies.run(`--src ${src} --dest ${dest}`, { command: "again" });
+    expect(second.end).toMatchObject({ failure: null, files: 1 });
+    expect(second.copied.map(([, to]) => to)).toEqual([`${dest}/a`, `${dest}/b`, `${dest}/c`]);
+    expect(second.log).toContain("2 outputs were finished by an earlier attempt");
+  });
+
+  test("aborts the uploads that the previous one has left open", async () => {
+    const [src, dest] = [putFiles("left", { a: "1" }), folder()];
+    const command = "left";
+    await copies.run(`--src ${src} --dest ${dest}`, { command });
+    takeBackCompletion(command);
+    const uploadId = await given.store.createUpload(`${dest}/b`);
+    const journal = await Journal.open(copies.request("", { command }).journalFolder);
+    await journal.begin(["b"]);
+    await journal.noteUpload({ uri: `${dest}/b`, uploadId });
+    await journal.close();
+    expect((await copies.run(`--src ${src} --dest ${dest}`, { command })).end.failure).toBeNull();
+    expect(await Array.fromAsync(given.store.openUploads(`${dest}/`))).toEqual([]);
+  });
+
+  test("only deletes what is left to delete, if all outputs were finished", async () => {
+    const [src, dest] = [folder(), folder()];
+    await put(src, { "log-a": "1", "log-b": "2" });
+    const args = `--src ${src} --dest ${dest} --groupBy '.*/(log)-.*'`;
+    await copies.run(args, { command: "deleting" });
+    await given.store.delete(`${src}/log-a`); // as if the attempt had been killed while it deleted
+    expect((await copies.run(`${args} --deleteOnSuccess`, { command: "deleting" })).end.failure).toBeNull();
+    expect(await contentsOf(src)).toEqual({});
+    expect(await contentsOf(dest)).toEqual({ log: "12" });
+  });
+
+  test("fails if the destination has anything that no attempt has begun", async () => {
+    const [src, dest] = [putFiles("foreign", { a: "1" }), folder()];
+    await copies.run(`--src ${src} --dest ${dest}`, { command: "foreign" });
+    takeBackCompletion("foreign");
+    await put(dest, { stranger: "x" });
+    const { end } = await copies.run(`--src ${src} --dest ${dest}`, { command: "foreign" });
+    expect(end.failure).toMatch(/the destination exists already \(it has stranger\)/);
+  });
+});

@@ -1,0 +1,93 @@
+import { formatObjectUri, parseObjectUri } from "../object-store/object-uri.ts";
+import { CopyError } from "./copy-error.ts";
+import { CopyArgumentError } from "./options/copy-argument-error.ts";
+import type { CopyOptions } from "./options/copy-options.ts";
+import type { SourceFile } from "./plan/planned-output.ts";
+import { readAddress } from "./options/copy-addresses.ts";
+import { nameBelow, type Storage } from "./storage/storage.ts";
+import type { Storages } from "./storage/storages.ts";
+
+const PREFIXES_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** The files of the sources in pages. Fails if a source does not exist. */
+export async function* listSources(options: CopyOptions, storages: Storages): AsyncGenerator<readonly SourceFile[]> {
+  const { src, srcPrefixesFile } = options;
+  if (srcPrefixesFile !== null) {
+    yield* listPrefixes(srcPrefixesFile, options, storages);
+    return;
+  }
+  if (src === null) throw new CopyError("--src is missing: it names the folder or file to copy");
+  yield* listSource(src, options, storages);
+}
+
+/**
+ * A source below the destination could be replaced by an output before it is copied, or deleted as a source after it was
+ * copied onto itself.
+ */
+export function checkOutside(uri: string, { dest }: CopyOptions, storages: Storages): void {
+  if (!storages.isSameService || !folderOf(uri).startsWith(folderOf(dest))) return;
+  throw new CopyArgumentError(`${uri}: a source must not be --dest or lie below it; name another --dest.`);
+}
+
+/** The host of HDFS is always the account's, whatever the address says. */
+function placeOf(uri: string): string {
+  const { scheme, bucket, key } = parseObjectUri(uri);
+  return formatObjectUri({ scheme, bucket: scheme === "hdfs" ? "" : bucket, key });
+}
+
+/** The beginning of everything in this folder. */
+function folderOf(uri: string): string {
+  return placeOf(uri).replace(/\/?$/, "/");
+}
+
+/**
+ * What lies below the destination is not a source: a copy into a folder of its own source would find its own outputs and
+ * never end.
+ */
+async function* listSource(
+  uri: string,
+  options: CopyOptions,
+  storages: Storages,
+): AsyncGenerator<readonly SourceFile[]> {
+  const storage = storages.ofSource(uri);
+  checkOutside(uri, options, storages);
+  const folder = folderOf(options.dest);
+  const isAround = storages.isSameService && folder.startsWith(folderOf(uri));
+  let isMissing = true;
+  for await (const page of storage.list(uri)) {
+    isMissing = false;
+    yield isAround ? page.filter((found) => !placeOf(found.uri).startsWith(folder)) : page;
+  }
+  if (isMissing) throw new CopyError(`${uri}: the source does not exist`);
+}
+
+/** One URI per line, each below `src` if that is given; names stay relative to `src`. */
+async function* listPrefixes(
+  file: string,
+  options: CopyOptions,
+  storages: Storages,
+): AsyncGenerator<readonly SourceFile[]> {
+  const { src } = options;
+  for (const prefix of await readPrefixes(file, storages.at(file))) {
+    if (src !== null && prefix !== src && nameBelow(src, prefix) === undefined) {
+      throw new CopyError(`${prefix}: a prefix of --srcPrefixesFile must lie below --src`);
+    }
+    for await (const page of listSource(prefix, options, storages)) {
+      yield src === null ? page : page.map((found) => ({ ...found, name: nameBelow(src, found.uri) ?? found.name }));
+    }
+  }
+}
+
+async function readPrefixes(file: string, storage: Storage): Promise<string[]> {
+  const found = await storage.find(file);
+  if (found === undefined) throw new CopyError(`${file}: the file of --srcPrefixesFile does not exist`);
+  if (found.size > PREFIXES_LIMIT_BYTES) throw new CopyError(`${file}: more than 16 MiB of prefixes`);
+  const source = { ...found, uri: file, name: "prefixes" };
+  const { bytes } = await storage.read(source, { offset: 0, length: found.size });
+  return bytes
+    .toString("utf8")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .map((line) => readAddress("srcPrefixesFile", line));
+}

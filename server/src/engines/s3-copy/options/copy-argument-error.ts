@@ -1,0 +1,7 @@
+/**
+ * The arguments of a copy are wrong, so that every attempt fails in the same way. The message is one line and contains no
+ * credentials.
+ */
+export class CopyArgumentError extends Error {
+  override readonly name = "CopyArgumentError";
+}

@@ -1,0 +1,77 @@
+import { RE2JS, RE2JSException } from "re2js";
+import { CopyArgumentError } from "../options/copy-argument-error.ts";
+import { translatePattern } from "./translate-pattern.ts";
+
+/** A regular expression that the whole URI of a file has to match. */
+export interface PathPattern {
+  readonly groupCount: number;
+  matches(uri: string): boolean;
+  /** All captured groups joined. Null: the URI does not match, or no group captured a character. */
+  groupKey(uri: string): string | null;
+}
+
+const LONGEST = 8192;
+/** Bounds the work for each character. */
+const LARGEST_PROGRAM = 10_000;
+
+/** Throws a `CopyArgumentError` if the expression is wrong or cannot be translated to RE2. */
+export function compilePathPattern(source: string): PathPattern {
+  if (source.length > LONGEST) throw tooLarge();
+  const compiled = compile(String.raw`\A(?:${translatePattern(source)})\z`);
+  if (compiled.programSize() > LARGEST_PROGRAM) throw tooLarge();
+  return new Re2Pattern(compiled);
+}
+
+/** §4.4: without a group there is nothing to group by. */
+export function compileGroupPattern(source: string): PathPattern {
+  const pattern = compilePathPattern(source);
+  if (pattern.groupCount > 0) return pattern;
+  throw new CopyArgumentError(
+    "--groupBy must contain a group in parentheses, whose text names the output file: for example .*/(\\d+)/.*",
+  );
+}
+
+class Re2Pattern implements PathPattern {
+  readonly groupCount: number;
+  readonly #compiled: RE2JS;
+  /** Whether the previous URI had groups. */
+  #hasMatched = false;
+
+  /** `compiled` matches only whole texts. */
+  constructor(compiled: RE2JS) {
+    this.#compiled = compiled;
+    this.groupCount = compiled.groupCount();
+  }
+
+  matches(uri: string): boolean {
+    return this.#compiled.test(uri);
+  }
+
+  /**
+   * A test is four times as fast as finding the groups, but neighbours in a listing mostly match both or not at all.
+   * `Matcher` would find the groups twice.
+   */
+  groupKey(uri: string): string | null {
+    if (!this.#hasMatched && !this.#compiled.test(uri)) return null;
+    // The positions of the whole match and of each group; -1 if it is not part of the match.
+    const positions = this.#compiled.re2().findSubmatchIndex(uri) as readonly number[] | null;
+    this.#hasMatched = positions !== null;
+    if (positions === null) return null;
+    let key = "";
+    for (let at = 2; at < positions.length; at += 2) key += uri.slice(positions[at], positions[at + 1]);
+    return key === "" ? null : key;
+  }
+}
+
+function compile(translated: string): RE2JS {
+  try {
+    return RE2JS.compile(translated);
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    throw new CopyArgumentError(`The regular expression is not understood: ${error.message}.`, { cause: error });
+  }
+}
+
+function tooLarge(): CopyArgumentError {
+  return new CopyArgumentError("The regular expression is too large: use fewer or smaller repetitions.");
+}

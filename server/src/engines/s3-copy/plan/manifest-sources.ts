@@ -1,0 +1,42 @@
+import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
+import { ManifestError, type ManifestEntry } from "../manifest/manifest-entry.ts";
+import type { SourceFile } from "./planned-output.ts";
+
+/** The files that a manifest lists, in pages (§4.4 copyFromManifest). Their time and version are unknown. */
+export async function* manifestSources(
+  entries: AsyncIterable<ManifestEntry>,
+  pageSize = 1000,
+): AsyncGenerator<readonly SourceFile[]> {
+  let page: SourceFile[] = [];
+  for await (const entry of entries) {
+    page.push(sourceOf(entry));
+    if (page.length < pageSize) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+/** Hadoop writes `hdfs:/path` for a path of the default file system. */
+function canonical(uri: string): string {
+  return formatObjectUri(parseObjectUri(uri.replace(/^hdfs:\/(?!\/)/, "hdfs:///")));
+}
+
+/** The file that an entry names, relative to its `srcDir`. Throws if it is not below that, or not a valid address. */
+function sourceOf({ path, srcDir, size }: ManifestEntry): SourceFile {
+  let uri: string;
+  let folder: string;
+  try {
+    [uri, folder] = [canonical(path), canonical(srcDir).replace(/\/*$/, "/")];
+  } catch (error) {
+    throw new ManifestError(`The manifest has a path or srcDir that is not an address of a file: ${messageOf(error)}.`);
+  }
+  if (!uri.startsWith(folder) || uri.length === folder.length) {
+    throw new ManifestError(`The manifest has a path that is not below its srcDir: ${JSON.stringify(uri)}.`);
+  }
+  return { uri, name: uri.slice(folder.length), size, modifiedMs: 0, etag: null, storageClass: null };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

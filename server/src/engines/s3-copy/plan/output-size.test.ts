@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { planOutputs, type PlanOptions } from "./plan-outputs.ts";
+import type { SourceFile } from "./planned-output.ts";
+
+const GIB = 1024 ** 3;
+const scratchFolder = mkdtempSync(join(tmpdir(), "headgate-plan-"));
+afterAll(() => rmSync(scratchFolder, { recursive: true }));
+
+const plain: PlanOptions = {
+  srcPattern: null,
+  groupBy: null,
+  targetSizeMiB: null,
+  outputCodec: null,
+  startingIndex: null,
+  srcPrefixesFile: null,
+  copyFromManifest: false,
+};
+
+/** The number of sources that are planned, and the failure that follows. */
+async function planned(
+  options: Partial<PlanOptions>,
+  largestBytes: number | null,
+  sizes: number[],
+): Promise<[number, unknown]> {
+  const sources: SourceFile[] = sizes.map((size, at) => {
+    const name = `log-${at}`;
+    return { uri: `s3://bucket/${name}`, name, size, modifiedMs: 1, etag: null, storageClass: null };
+  });
+  const pages = (async function* () {
+    yield sources;
+  })();
+  const context = { scratchFolder, destinationScheme: "s3", largestBytes } as const;
+  const plan = planOutputs(pages, { ...plain, ...options }, context);
+  let count = 0;
+  try {
+    for await (const output of plan) count += output.sourceCount;
+    return [count, null];
+  } catch (error) {
+    return [count, error];
+  } finally {
+    plan.close();
+  }
+}
+
+const tooLarge: unknown = expect.objectContaining({
+  message: expect.stringMatching(/would be larger than 5 GiB, .* remove --disableMultipartUpload\.$/),
+});
+
+test("a plan that is complete before its first output refuses one that is too large before it, too", async () => {
+  const limit = 5 * GIB;
+  const groups = { groupBy: ".*/(log)-.*" };
+  expect(await planned({ startingIndex: 0 }, limit, [1, limit])).toEqual([2, null]);
+  expect(await planned({ startingIndex: 0 }, limit, [1, limit + 1])).toEqual([0, tooLarge]);
+  expect(await planned(groups, limit, [limit / 2, limit / 2 + 1])).toEqual([0, tooLarge]);
+  expect(await planned(groups, null, [limit, limit])).toEqual([2, null]);
+});
+
+test("a plan that is made while sources are listed refuses it when it is listed", async () => {
+  expect(await planned({}, 5 * GIB, [1, 2, 5 * GIB + 1])).toEqual([2, tooLarge]);
+});
+
+test("an output whose compression changes may become small enough", async () => {
+  expect(await planned({ outputCodec: "gzip" }, 5 * GIB, [6 * GIB])).toEqual([1, null]);
+});

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MembersDigest } from "./members-digest.ts";
+import { planOutputs, type CopyPlan } from "./plan-outputs.ts";
+import type { PlannedOutput, SourceFile } from "./planned-output.ts";
+import type { EarlierOutput } from "./skip-done.ts";
+
+let scratchFolder = "";
+beforeAll(() => {
+  scratchFolder = mkdtempSync(join(tmpdir(), "headgate-plan-"));
+});
+afterAll(() => {
+  rmSync(scratchFolder, { recursive: true });
+});
+
+function file(name: string, more: Partial<SourceFile> = {}): SourceFile {
+  return { uri: `s3://b/in/${name}`, name, size: 1, modifiedMs: 5, etag: "e", storageClass: null, ...more };
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+function planOf(sources: readonly SourceFile[], earlier: readonly EarlierOutput[], groupBy: string | null): CopyPlan {
+  const options = { srcPattern: null, targetSizeMiB: null, outputCodec: null, startingIndex: null, groupBy };
+  return planOutputs(
+    each([sources]),
+    { ...options, srcPrefixesFile: null, copyFromManifest: false },
+    { scratchFolder, destinationScheme: "file", earlier: each(earlier) },
+  );
+}
+
+async function replanned(sources: readonly SourceFile[], earlier: readonly EarlierOutput[], groupBy?: string) {
+  const plan = planOf(sources, earlier, groupBy ?? null);
+  const outputs: PlannedOutput[] = await Array.fromAsync(plan);
+  const superseded = [...plan.superseded()];
+  plan.close();
+  return { outputs, names: outputs.map(({ name }) => name), superseded, summary: plan.summary };
+}
+
+function done(name: string, ...sources: readonly SourceFile[]): EarlierOutput {
+  const digest = new MembersDigest();
+  for (const source of sources) digest.add(source);
+  return { name, state: "done", digest: digest.finish() };
+}
+
+describe("a plan that continues earlier attempts", () => {
+  test("leaves out the outputs that are done with the same versions of their sources", async () => {
+    const sources = ["e", "d", "c", "b", "a"].map((name) => file(name));
+    const { names, summary } = await replanned(sources, [
+      done("c", file("c")),
+      done("a", file("a")),
+      done("b", file("b", { modifiedMs: 7 })),
+      done("e", file("e", { etag: "other" })),
+    ]);
+    expect(names).toEqual(["b", "d", "e"]);
+    expect(summary).toMatchObject({ doneOutputs: 2, doneFiles: 2, doneBytes: 2 });
+  });
+
+  test("has a group that is done with other members, although they have the same size", async () => {
+    const [a, b, c] = [file("x-a"), file("x-b"), file("x-c")];
+    const earlier = [done("x", b, c)];
+    expect((await replanned([c, b], earlier, ".*/(x)-.*")).names).toEqual([]);
+    expect((await replanned([a, b], earlier, ".*/(x)-.*")).names).toEqual(["x"]);
+  });
+
+  test("believes the last attempt at an output only", async () => {
+    const begun: EarlierOutput = { name: "a", state: "begun" };
+    const [one, other] = [done("a", file("a")), done("a", file("a", { size: 2 }))];
+    expect((await replanned([file("a")], [begun, one, begun, other])).names).toEqual(["a"]);
+    expect((await replanned([file("a")], [begun, one, begun])).names).toEqual(["a"]);
+    expect((await replanned([file("a")], [begun, other, begun, one])).names).toEqual([]);
+  });
+
+  test("knows the outputs that it does not have any more", async () => {
+    const { superseded } = await replanned(
+      [file("b"), file("c")],
+      [
+        { name: "z", state: "begun" },
+        { name: "b", state: "begun" },
+        done("a", file("a")),
+        { name: "0", state: "begun" },
+        { name: "gone", state: "begun" },
+        { name: "gone", state: "void" },
+      ],
+    );
+    expect(superseded).toEqual(["0", "a", "z"]);
+  });
+
+  test("knows how a file was before the first attempt that appended to it", async () => {
+    const original = { size: 5, modifiedMs: 1 };
+    const { outputs } = await replanned(
+      [file("a"), file("b")],
+      [
+        { name: "b", state: "begun" },
+        { name: "b", state: "original", original },
+        { name: "b", state: "begun" },
+        { name: "b", state: "original", original: { size: 9, modifiedMs: 2 } },
+      ],
+    );
+    expect(outputs.map((output) => output.original)).toEqual([undefined, original]);
+  });
+});

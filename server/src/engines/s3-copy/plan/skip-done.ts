@@ -1,0 +1,97 @@
+import { compareUtf8 } from "../../../lib/compare-utf8.ts";
+import { RecordSorter } from "../sorted-file/record-sorter.ts";
+import type { SortedRecords } from "../sorted-file/sorted-records.ts";
+import type { OriginalFile, PlannedOutput } from "./planned-output.ts";
+
+/** What an earlier attempt did with an output. */
+export type EarlierOutput = { readonly name: string } & (
+  | { readonly state: "begun" | "void" }
+  /** `digest`: of its sources. */
+  | { readonly state: "done"; readonly digest: string }
+  | { readonly state: "original"; readonly original: OriginalFile }
+);
+
+/** What is known about a planned output. */
+export interface KnownOutput {
+  /** Null: it is not done. */
+  readonly digest: string | null;
+  /** Null: no attempt has appended to a file. */
+  readonly original: OriginalFile | null;
+}
+
+const UNKNOWN: KnownOutput = { digest: null, original: null };
+
+/** Compares a plan with what earlier attempts did. It must be asked in the byte order of names. */
+export class EarlierOutputs {
+  readonly #sorted: SortedRecords;
+  readonly #cursor: ReturnType<SortedRecords["cursor"]>;
+  readonly #superseded: RecordSorter;
+  #isEntry: boolean;
+
+  private constructor(sorted: SortedRecords, superseded: RecordSorter) {
+    this.#sorted = sorted;
+    this.#superseded = superseded;
+    this.#cursor = sorted.cursor();
+    this.#isEntry = this.#cursor.advance();
+  }
+
+  /** `outputs`: in the order in which things happened. */
+  static async read(
+    outputs: AsyncIterable<EarlierOutput>,
+    folder: string,
+    signal?: AbortSignal,
+  ): Promise<EarlierOutputs> {
+    const sorter = new RecordSorter(folder); // leaves records of the same name in their order
+    try {
+      for await (const { name, ...rest } of outputs) sorter.add(name, JSON.stringify(rest));
+    } catch (error) {
+      sorter.close();
+      throw error;
+    }
+    return new EarlierOutputs(await sorter.finish(signal), new RecordSorter(folder));
+  }
+
+  find(name: string): KnownOutput {
+    while (this.#isEntry && compareUtf8(this.#cursor.key, name) < 0) this.#passOver();
+    return this.#isEntry && this.#cursor.key === name ? this.#take().known : UNKNOWN;
+  }
+
+  /** The names that attempts have begun and that nobody has asked for. */
+  async superseded(signal?: AbortSignal): Promise<SortedRecords> {
+    while (this.#isEntry) this.#passOver();
+    return this.#superseded.finish(signal);
+  }
+
+  close(): void {
+    this.#sorted.close();
+    this.#superseded.close();
+  }
+
+  #passOver(): void {
+    const { key } = this.#cursor;
+    if (!this.#take().isVoid) this.#superseded.add(key, "");
+  }
+
+  /** Reads all records of a name. The last state counts, but the first original: later ones are results of attempts. */
+  #take(): { readonly known: KnownOutput; readonly isVoid: boolean } {
+    const name = this.#cursor.key;
+    let last: EarlierOutput["state"] = "begun";
+    let digest: string | null = null;
+    let original: OriginalFile | null = null;
+    for (; this.#isEntry && this.#cursor.key === name; this.#isEntry = this.#cursor.advance()) {
+      const entry = JSON.parse(this.#cursor.value) as EarlierOutput; // written by `read`
+      if (entry.state === "original") {
+        original ??= entry.original;
+        continue;
+      }
+      last = entry.state;
+      digest = entry.state === "done" ? entry.digest : null;
+    }
+    return { known: { digest, original }, isVoid: last === "void" };
+  }
+}
+
+export function withOriginal(output: PlannedOutput, original: OriginalFile): PlannedOutput {
+  const { name, bytes, sourceCount, single, recoding } = output;
+  return { name, bytes, sourceCount, single, recoding, original, sources: () => output.sources() };
+}

@@ -1,0 +1,34 @@
+import { readFileSync, writeSync } from "node:fs";
+import { parseCopyRequest } from "../copy-request.ts";
+import { formatReportLine } from "../report.ts";
+import { runCopy } from "../run-copy.ts";
+
+/**
+ * The process of a copy. Its only argument names the file of its request (`copy-request.ts`); it reports on standard output
+ * (`report.ts`) and logs on standard error. SIGTERM ends it: it then aborts what is open and removes temporary files.
+ */
+const [path = ""] = process.argv.slice(2);
+const ending = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => ending.abort(new Error(`ended by ${signal}`)));
+}
+
+const end = await runCopy(parseCopyRequest(readFileSync(path, "utf8")), {
+  report: (text) => writeAll(1, text),
+  log: (line) => writeAll(2, `${new Date().toISOString().slice(0, 19).replace("T", " ")} ${line}\n`),
+  signal: ending.signal,
+});
+writeAll(1, formatReportLine({ end }));
+process.exit(end.failure === null ? 0 : 1);
+
+/** Standard output is a pipe, which blocks while the runner is busy. */
+function writeAll(descriptor: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    }
+  }
+}

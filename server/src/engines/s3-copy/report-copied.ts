@@ -1,0 +1,52 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { outputUri } from "./destination.ts";
+import type { CopiedSource } from "./finished-outputs.ts";
+import type { ReportLine } from "./report.ts";
+import { RecordSorter } from "./sorted-file/record-sorter.ts";
+
+export interface ReportCopiedOptions {
+  readonly dest: string;
+  readonly scratchFolder: string;
+  readonly signal: AbortSignal;
+  readonly report: (lines: readonly ReportLine[]) => void;
+}
+
+/** Rows that are reported together. Then timers may run: progress is reported, and a cancelled copy ends. */
+const ROWS_AT_ONCE = 1000;
+
+/** Reports the copied files, sorted by source, so that the same copy has the same result again. Returns their number. */
+export async function reportCopied(
+  copied: AsyncIterable<CopiedSource>,
+  { dest, scratchFolder, signal, report }: ReportCopiedOptions,
+): Promise<number> {
+  const sorted = await sortBySource(copied, scratchFolder, signal);
+  try {
+    let lines: ReportLine[] = [];
+    for (const cursor = sorted.cursor(); cursor.advance();) {
+      const { key: source, value } = cursor;
+      const space = value.indexOf(" ");
+      const bytes = Number(value.slice(0, space));
+      lines.push({ copied: [source, outputUri(dest, value.slice(space + 1)), bytes] });
+      if (lines.length < ROWS_AT_ONCE) continue;
+      report(lines);
+      lines = [];
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+    if (lines.length > 0) report(lines);
+    return sorted.count;
+  } finally {
+    sorted.close();
+  }
+}
+
+async function sortBySource(copied: AsyncIterable<CopiedSource>, folder: string, signal: AbortSignal) {
+  const sorter = new RecordSorter(folder);
+  try {
+    for await (const { source, output } of copied) sorter.add(source.uri, `${source.size} ${output}`);
+  } catch (error) {
+    sorter.close();
+    throw error;
+  }
+  return sorter.finish(signal);
+}

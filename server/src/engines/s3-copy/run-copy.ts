@@ -1,0 +1,294 @@
+import { fileFailure } from "../object-store/file/file-failure.ts";
+import { ObjectStoreError } from "../object-store/object-store-error.ts";
+import type { AgentLimits } from "../object-store/guarded-agent.ts";
+import { removeLeftovers, removeSuperseded } from "./clean-up.ts";
+import { CopyError } from "./copy-error.ts";
+import { CopyMeter } from "./copy-progress.ts";
+import type { CopyRequest } from "./copy-request.ts";
+import { checkDestination, mayExist, outputUri } from "./destination.ts";
+import type { FinishedOutputs } from "./finished-outputs.ts";
+import { Journal } from "./journal.ts";
+import type { NotedSource } from "./journal-line.ts";
+import { findSources, manifestContents, openPreviousManifest } from "./copy-manifests.ts";
+import { manifestSources } from "./plan/manifest-sources.ts";
+import { listSources } from "./list-sources.ts";
+import { ManifestError } from "./manifest/manifest-entry.ts";
+import { CopyArgumentError } from "./options/copy-argument-error.ts";
+import type { CopyOptions } from "./options/copy-options.ts";
+import { parseCopyOptions } from "./options/parse-options.ts";
+import { planOutputs, type CopyPlan, type PlanSummary } from "./plan/plan-outputs.ts";
+import { CopyPlanError } from "./plan/copy-plan-error.ts";
+import type { PlannedOutput } from "./plan/planned-output.ts";
+import type { CopyEnd, ReportLine } from "./report.ts";
+import { reportCopied } from "./report-copied.ts";
+import { COPY_LIMIT_BYTES } from "./storage/s3-storage.ts";
+import { Storages } from "./storage/storages.ts";
+import { runOutputs } from "./transfer/run-outputs.ts";
+import { OutputTransfer, PARTS_IN_MEMORY } from "./transfer/transfer-output.ts";
+
+export interface CopyChannels {
+  /** Lines for the server (`report.ts`). */
+  readonly report: (text: string) => void;
+  /** Lines for the user. */
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const DEFAULT_SLOTS = 64;
+const MOST_SLOTS = 256;
+const BATCH_FILES = 1000;
+const LARGEST_BATCH = 10_000;
+const DELETE_BATCH = 1000;
+const MIB = 1024 * 1024;
+
+interface CopyParts {
+  readonly journal: Journal;
+  readonly storages: Storages;
+  readonly slots: number;
+}
+
+/** Their messages are meant for users. */
+const KNOWN_ERRORS = [CopyError, CopyArgumentError, CopyPlanError, ManifestError, ObjectStoreError];
+
+/** Limits of requests, which tests make shorter. */
+export type CopyLimits = Partial<Omit<AgentLimits, "maxConnections"> & { readonly retries: number }>;
+
+/** Runs a copy to its end. Never rejects: a failure is a part of the result. */
+export async function runCopy(request: CopyRequest, channels: CopyChannels, limits: CopyLimits = {}): Promise<CopyEnd> {
+  const copy = new Copy(request, channels, limits);
+  try {
+    await copy.run();
+    return copy.end(null);
+  } catch (error) {
+    return copy.end(error);
+  } finally {
+    await copy.close();
+  }
+}
+
+class Copy {
+  readonly #request: CopyRequest;
+  readonly #channels: CopyChannels;
+  readonly #limits: CopyLimits;
+  /** Aborted by the first failure, so that nothing goes on in vain. */
+  readonly #failed = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #meter: CopyMeter;
+  #journal: Journal | undefined;
+  #storages: Storages | undefined;
+
+  constructor(request: CopyRequest, channels: CopyChannels, limits: CopyLimits) {
+    this.#request = request;
+    this.#channels = channels;
+    this.#limits = limits;
+    this.#signal = AbortSignal.any([channels.signal, this.#failed.signal]);
+    this.#meter = new CopyMeter(channels.report, channels.log, () => this.#retries());
+  }
+
+  async run(): Promise<void> {
+    const options = parseCopyOptions(this.#request.words);
+    for (const note of options.notes) this.#channels.log(note);
+    const mostMiB = Math.floor(this.#request.bufferMiB / PARTS_IN_MEMORY);
+    if (options.chunkSizeMiB > mostMiB) {
+      this.#channels.log(`--multipartUploadChunkSize: parts have ${mostMiB} MiB, the most that a copy's memory allows`);
+    }
+    const journal = (this.#journal = await Journal.open(this.#request.journalFolder));
+    const slots = Math.min(options.parallelism ?? DEFAULT_SLOTS, MOST_SLOTS);
+    const [request, signal, limits] = [this.#request, this.#signal, this.#limits];
+    const storages = (this.#storages = new Storages({ request, options, journal, slots, signal, limits }));
+    await removeLeftovers(storages, { left: journal, notes: journal }, options.dest, this.#signal);
+    const { scratchFolder } = this.#request;
+    await checkDestination(options, { to: storages.to, journal, scratchFolder, signal: this.#signal });
+    if (!journal.isComplete) {
+      await this.#transfer(options, { journal, storages, slots });
+      await storages.to.settle();
+      await journal.noteComplete();
+    }
+    const finished = await journal.finishedOutputs(scratchFolder, this.#signal);
+    if (options.deleteOnSuccess) await this.#deleteSources(storages, finished);
+    await this.#reportCopied(options.dest, finished);
+  }
+
+  async #transfer(options: CopyOptions, { journal, storages, slots }: CopyParts): Promise<void> {
+    const transfer = this.#outputTransfer(options, { journal, storages, slots });
+    const plan = await this.#plan(options, { journal, storages, slots });
+    try {
+      await runOutputs(this.#counted(plan), {
+        batchSize: Math.min(options.filesPerMapper ?? BATCH_FILES, LARGEST_BATCH),
+        slots,
+        begin: (names) => journal.begin(names),
+        run: async (output) => {
+          try {
+            await this.#copyOutput(output, transfer, journal, options.dest);
+          } catch (error) {
+            this.#failed.abort(error);
+            throw error;
+          }
+        },
+      });
+      this.#logPlan(plan.summary, options);
+      await this.#removeSuperseded(plan, options, { journal, storages });
+      if (options.outputManifest !== null) await this.#writeManifest(plan, options, { journal, transfer });
+    } finally {
+      plan.close();
+    }
+  }
+
+  /** What earlier attempts have begun and this one has not planned, because the sources are others now. */
+  async #removeSuperseded(
+    plan: CopyPlan,
+    options: CopyOptions,
+    { journal, storages }: Pick<CopyParts, "journal" | "storages">,
+  ): Promise<void> {
+    const { to } = storages;
+    const count = await removeSuperseded(plan.superseded(), journal, mayExist(options) ? null : to, options.dest);
+    if (count === 0) return;
+    const what = `${count} outputs of earlier attempts are not planned any more, because the sources have changed`;
+    this.#channels.log(
+      mayExist(options) ? `${what}: they stay at the destination, which may have had them before` : `${what}: removed`,
+    );
+  }
+
+  async #writeManifest(
+    plan: CopyPlan,
+    { dest, outputManifest }: CopyOptions,
+    { journal, transfer }: { journal: Journal; transfer: OutputTransfer },
+  ): Promise<void> {
+    const { scratchFolder } = this.#request;
+    const finished = await journal.finishedOutputs(scratchFolder, this.#signal);
+    const parts = { finished, carriedOver: plan.carriedOver(), scratchFolder, signal: this.#signal };
+    const name = outputManifest ?? "";
+    await journal.beginManifest(name);
+    await transfer.write(manifestContents(dest, parts), outputUri(dest, name));
+    journal.noteManifest(name);
+  }
+
+  #outputTransfer(options: CopyOptions, { journal, storages, slots }: CopyParts): OutputTransfer {
+    return new OutputTransfer({
+      journal,
+      from: () => storages.from,
+      to: storages.to,
+      copy: options,
+      slots,
+      bufferBytes: this.#request.bufferMiB * MIB,
+      signal: this.#signal,
+      spoolPlace: () => storages.spoolPlace(),
+      onBytes: (bytes) => (this.#meter.bytes += bytes),
+    });
+  }
+
+  async #plan(options: CopyOptions, { journal, storages, slots }: CopyParts): Promise<CopyPlan> {
+    const read = { inSlot: runNow, onRead: () => undefined, signal: this.#signal };
+    const manifest = await openPreviousManifest(options, storages, read);
+    const fromManifest = options.copyFromManifest && manifest !== undefined;
+    const sources = fromManifest
+      ? findSources(manifestSources(manifest), options, { storages, slots })
+      : listSources(options, storages);
+    return planOutputs(sources, options, {
+      scratchFolder: this.#request.scratchFolder,
+      destinationScheme: storages.to.scheme,
+      largestBytes: options.disableMultipartUpload && storages.to.scheme === "s3" ? COPY_LIMIT_BYTES : null,
+      srcScheme: options.srcScheme,
+      previousManifest: fromManifest ? undefined : manifest,
+      manifestName: options.outputManifest,
+      earlier: journal.isContinued ? journal.earlierOutputs({ losesWrites: storages.to.scheme === "file" }) : undefined,
+      signal: this.#signal,
+    });
+  }
+
+  async #copyOutput(output: PlannedOutput, transfer: OutputTransfer, journal: Journal, dest: string): Promise<void> {
+    const { name, bytes, single } = output;
+    const done = { name, bytes, size: await transfer.run(output, outputUri(dest, name)) };
+    if (single === null) await journal.noteJoined(done, output.sources());
+    else journal.noteDone(done, single);
+    this.#meter.files += output.sourceCount;
+  }
+
+  #logPlan({ listedFiles, matchedFiles, skippedFiles, doneOutputs }: PlanSummary, options: CopyOptions): void {
+    const { log } = this.#channels;
+    log(`${matchedFiles} of ${listedFiles} files matched`);
+    if (matchedFiles === 0 && listedFiles > 0 && (options.srcPattern ?? options.groupBy) !== null) {
+      log("a pattern must match the whole URI of a file, such as s3://bucket/folder/name: begin it with .*");
+    }
+    if (skippedFiles > 0) log(`${skippedFiles} files are in the previous manifest: not copied again`);
+    if (doneOutputs > 0) log(`${doneOutputs} outputs were finished by an earlier attempt`);
+  }
+
+  async *#counted(plan: CopyPlan): AsyncGenerator<PlannedOutput> {
+    const { summary } = plan;
+    try {
+      for await (const output of plan) {
+        this.#signal.throwIfAborted();
+        this.#meter.plan(output.sourceCount, output.bytes);
+        this.#meter.countEarlier(summary.doneFiles, summary.doneBytes);
+        yield output;
+      }
+    } catch (error) {
+      this.#failed.abort(error); // what runs is in vain
+      throw error;
+    }
+    this.#meter.countEarlier(summary.doneFiles, summary.doneBytes);
+    this.#meter.endListing();
+  }
+
+  async #deleteSources(storages: Storages, finished: FinishedOutputs): Promise<void> {
+    let batch: NotedSource[] = [];
+    for await (const { source } of finished.sources()) {
+      batch.push(source);
+      if (batch.length < DELETE_BATCH) continue;
+      await removeSources(batch, storages);
+      batch = [];
+    }
+    await removeSources(batch, storages);
+  }
+
+  async #reportCopied(dest: string, finished: FinishedOutputs): Promise<void> {
+    const { scratchFolder } = this.#request;
+    const report = (lines: readonly ReportLine[]): void => this.#meter.report(...lines);
+    const rows = await reportCopied(finished.sources(), { dest, scratchFolder, signal: this.#signal, report });
+    this.#meter.countEarlier(rows - this.#meter.files, this.#meter.earlierBytes);
+  }
+
+  end(error: unknown): CopyEnd {
+    this.#meter.stop();
+    if (error !== null) this.#channels.log(explain(error));
+    this.#channels.log(this.#meter.summary());
+    this.#meter.report({ progress: this.#meter.progress() });
+    const { files, bytes, earlierFiles } = this.#meter;
+    return {
+      files,
+      bytes,
+      earlierFiles,
+      retries: this.#retries(),
+      failure: error === null ? null : explain(error),
+      isRefused: error instanceof CopyArgumentError,
+      usedAccountKeys: files > 0 && this.#storages?.usesAccountKeys === true,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#storages?.close().catch(() => undefined);
+    await this.#journal?.close();
+  }
+
+  #retries(): number {
+    return this.#storages?.retryCount ?? 0;
+  }
+}
+
+/** All sources are in one kind of store. */
+async function removeSources(sources: readonly NotedSource[], storages: Storages): Promise<void> {
+  const [first] = sources;
+  if (first !== undefined) await storages.ofSource(first.uri).remove(sources);
+}
+
+function runNow<T>(work: () => Promise<T>): Promise<T> {
+  return work();
+}
+
+/** One line for the user. */
+function explain(given: unknown): string {
+  const error = fileFailure("the journal or a temporary file of the copy", given);
+  if (KNOWN_ERRORS.some((known) => error instanceof known)) return (error as Error).message; // they are all errors
+  return `the copy has failed: ${error instanceof Error ? error.message : String(error)}`;
+}

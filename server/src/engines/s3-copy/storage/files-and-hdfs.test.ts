@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { useCopies } from "../../../../test/support/copy-run.ts";
+import { useMemoryHdfs } from "../../../../test/support/memory-hdfs.ts";
+import { temporaryName } from "../../object-store/file/temporary-name.ts";
+import { Journal } from "../journal.ts";
+
+/** Copies between files and HDFS, without S3. */
+const hdfs = useMemoryHdfs();
+const credentials = { accessKeyId: "a", secretAccessKey: "s" };
+const copies = useCopies(() => ({ endpoint: "http://127.0.0.1:1", region: "us-east-1", credentials }));
+const account = { hdfs: hdfs.account };
+afterEach(() => {
+  hdfs.files.clear();
+  hdfs.folders.clear();
+  hdfs.onRequest = () => undefined;
+});
+
+function put(path: string, text: string): string {
+  const [folder, file] = [join(copies.files, path, ".."), join(copies.files, path)];
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, text);
+  return `file://${folder}`;
+}
+
+const allFiles = (): Record<string, string> =>
+  Object.fromEntries([...hdfs.files].map(([path, { bytes }]) => [path, bytes.toString()]));
+
+describe("a copy with HDFS", () => {
+  test("reads and writes files, whatever slashes the addresses have", async () => {
+    hdfs.put("/in/a", "1");
+    hdfs.put("/in/b/c", "22");
+    expect((await copies.run("--src hdfs:///in//b/.. --dest hdfs:///out", { account })).end.failure).not.toBeNull();
+    expect((await copies.run("--src hdfs:////in/ --dest hdfs:///out//x", { account })).end.failure).toBeNull();
+    expect(allFiles()).toMatchObject({ "/out/x/a": "1", "/out/x/b/c": "22" });
+    const again = await copies.run("--src hdfs:///in --dest hdfs:///out//x/", { account });
+    expect(again.end.failure).toMatch(/^hdfs:\/\/\/out\/x\/: the destination exists already \(it has a\)/);
+  });
+
+  test("of an empty folder copies nothing, and of a missing one fails", async () => {
+    hdfs.folders.add("/empty");
+    const { end, log } = await copies.run("--src hdfs:///empty/ --dest hdfs:///out", { account });
+    expect(end).toMatchObject({ failure: null, files: 0 });
+    expect(log).toContain("0 of 0 files matched");
+    const missing = await copies.run("--src hdfs:///missing --dest hdfs:///out", { account });
+    expect(missing.end.failure).toBe("hdfs:///missing: the source does not exist");
+  });
+
+  test("removes the unfinished files of a killed attempt", async () => {
+    hdfs.put("/in/a", "1");
+    const options = { account, command: "killed-hdfs" };
+    const journal = await Journal.open(copies.request("", options).journalFolder);
+    await journal.begin(["a", "gone"]);
+    await journal.close();
+    // As the killed attempt has left it: the names follow from the journal.
+    const left = `/out/${temporaryName(journal.id, "/out/gone")}`;
+    hdfs.put(left, "half");
+    expect((await copies.run("--src hdfs:///in --dest hdfs:///out", options)).end.failure).toBeNull();
+    expect(Object.keys(allFiles())).toEqual(["/in/a", "/out/a"]);
+  });
+});
+
+describe("a source that changes while it is copied", () => {
+  const message = /: the file has changed while it was copied$/;
+
+  test("fails the copy, also if its size stays the same: a file", async () => {
+    const names = ["a", "b"];
+    const [src] = names.map((name) => put(`changing/${name}`, "old"));
+    // Both are listed, and one of them is read, when the first file is created.
+    hdfs.onRequest = (operation) => {
+      if (operation === "CREATE") for (const name of names) utimesSync(join(copies.files, "changing", name), 1, 1);
+    };
+    const { end } = await copies.run(`-Dmapreduce.job.maps=1 --src ${src} --dest hdfs:///out`, { account });
+    expect(end).toMatchObject({ failure: expect.stringMatching(message), files: 1 });
+    expect(Object.values(allFiles())).toEqual(["old"]);
+  });
+
+  test("fails the copy, also if its size stays the same: a file of HDFS", async () => {
+    hdfs.put("/in/a", "old", 1);
+    let asked = 0;
+    hdfs.onRequest = (operation, path) => {
+      if (operation === "GETFILESTATUS" && path === "/in/a" && ++asked === 1) hdfs.put("/in/a", "new", 2);
+    };
+    const { end } = await copies.run(`--src hdfs:///in --dest file://${copies.files}/changed`, { account });
+    expect(end.failure).toMatch(message);
+    expect(existsSync(join(copies.files, "changed/a"))).toBe(false);
+  });
+
+  test("is not one that only had another time before", async () => {
+    hdfs.put("/in/a", "same", 7);
+    const { end } = await copies.run(`--src hdfs:///in --dest file://${copies.files}/same`, { account });
+    expect(end.failure).toBeNull();
+    expect(readFileSync(join(copies.files, "same/a"), "utf8")).toBe("same");
+  });
+});

@@ -1,0 +1,172 @@
+import { Readable } from "node:stream";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
+import type { HdfsStore } from "../../object-store/hdfs/hdfs-store.ts";
+import { CopyError } from "../copy-error.ts";
+import type { SourceFile } from "../plan/planned-output.ts";
+import { changedWhileCopied, isUnchanged, removeUnchanged } from "./file-storage.ts";
+import { lastName, NO_ATTRIBUTES, nameBelow, type FoundFile, type OutputWriter, type Storage } from "./storage.ts";
+
+const PAGE_FILES = 1000;
+/** Less than the time between the request to end and the kill. */
+const REMOVE_MS = 8_000;
+
+/** The account's HDFS. */
+export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
+  const find = async (uri: string): Promise<FoundFile | undefined> => {
+    if (uri.endsWith("/")) return undefined;
+    try {
+      const { size, modifiedAt } = await store.stat(uri, { signal });
+      return { size, modifiedMs: modifiedAt.getTime(), etag: null, storageClass: null };
+    } catch (error) {
+      if (error instanceof ObjectStoreError && error.kind === "missing") return undefined;
+      throw error;
+    }
+  };
+  return {
+    scheme: "hdfs",
+    async *list(uri) {
+      const own = await find(uri);
+      if (own !== undefined) yield [{ ...own, uri, name: lastName(uri) }];
+      else if (await store.isFolder(uri, { signal })) {
+        yield [];
+        yield* pagesBelow(store, uri, signal);
+      }
+    },
+    find,
+    async read(source, range) {
+      if (range.length === 0) return { bytes: Buffer.alloc(0), attributes: NO_ATTRIBUTES };
+      const { body, size, modifiedAt } = await store.get(source.uri, { range, signal });
+      const isSame = isUnchanged(source, { size, modifiedMs: modifiedAt.getTime() });
+      if (!isSame) body.destroy();
+      const bytes = isSame ? Buffer.concat((await body.toArray()) as Buffer[]) : Buffer.alloc(0);
+      if (!isSame || bytes.length !== range.length) throw changedWhileCopied(source.uri);
+      return { bytes, attributes: NO_ATTRIBUTES };
+    },
+    attributesOf: () => Promise.resolve(NO_ATTRIBUTES),
+    async write(uri, bytes) {
+      await store.put(uri, bytes, { signal });
+      await verifySize(find, uri, bytes.length);
+    },
+    create: (uri) => Promise.resolve(hdfsWriter(store, uri, signal, (bytes) => verifySize(find, uri, bytes))),
+    async remove(sources) {
+      for (const source of sources) {
+        const found = await find(source.uri);
+        let isWanted = false;
+        removeUnchanged(source, found, () => (isWanted = true));
+        if (isWanted) await store.delete(source.uri, { signal });
+      }
+    },
+    removeOutput: (uri) => store.delete(uri, { signal }),
+    removeUnfinished: (uri) => store.removeUnfinished(uri, { signal }),
+    async removeTemporary(uri) {
+      const options = { signal: AbortSignal.timeout(REMOVE_MS) };
+      await store.delete(uri, options);
+      await store.removeUnfinished(uri, options);
+    },
+    settle: () => Promise.resolve(), // HDFS acknowledges a file when its replicas have it
+    close: () => store.close(),
+  };
+}
+
+async function* pagesBelow(store: ObjectStore, uri: string, signal: AbortSignal): AsyncGenerator<SourceFile[]> {
+  const folder = uri.endsWith("/") ? uri : `${uri}/`;
+  let page: SourceFile[] = [];
+  for await (const found of store.list(folder, { signal })) {
+    const name = nameBelow(folder, found.uri);
+    if (name === undefined) continue;
+    const { size, modifiedAt } = found;
+    page.push({ uri: found.uri, name, size, modifiedMs: modifiedAt.getTime(), etag: null, storageClass: null });
+    if (page.length < PAGE_FILES) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+async function verifySize(find: Storage["find"], uri: string, bytes: number): Promise<void> {
+  const found = await find(uri);
+  if (found?.size !== bytes) {
+    throw new CopyError(`${uri}: the copy has ${found?.size ?? 0} bytes instead of ${bytes}; copy it again`);
+  }
+}
+
+/** HDFS takes the bytes of a file in order, so parts wait for the ones before them. */
+function hdfsWriter(
+  store: ObjectStore,
+  uri: string,
+  signal: AbortSignal,
+  verify: (bytes: number) => Promise<void>,
+): OutputWriter {
+  const parts = new OrderedParts();
+  const body = Readable.from(parts.inOrder(), { objectMode: false });
+  const stored = store.put(uri, body, { signal });
+  stored.catch((error: unknown) => parts.fail(error));
+  return {
+    write: ({ number, bytes }) => parts.add(number, bytes),
+    async finish(totalBytes) {
+      parts.end();
+      await stored;
+      await verify(totalBytes);
+    },
+    async discard() {
+      parts.fail(new CopyError(`${uri}: the copy was given up`));
+      await stored.catch(() => undefined);
+    },
+  };
+}
+
+class OrderedParts {
+  readonly #parts = new Map<
+    number,
+    { readonly bytes: readonly Buffer[]; readonly taken: () => void; readonly fail: (reason: unknown) => void }
+  >();
+  #changed = Promise.withResolvers<void>();
+  #isEnded = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  /** Resolves when the part was taken. */
+  add(number: number, bytes: readonly Buffer[]): Promise<void> {
+    return new Promise((taken, fail) => {
+      if (this.#failure !== undefined) {
+        fail(new CopyError("the output has failed already", { cause: this.#failure.error }));
+        return;
+      }
+      this.#parts.set(number, { bytes, taken, fail });
+      this.#notify();
+    });
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#notify();
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { fail } of this.#parts.values()) fail(error);
+    this.#notify();
+  }
+
+  async *inOrder(): AsyncGenerator<Buffer> {
+    for (let number = 1; ;) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const part = this.#parts.get(number);
+      if (part !== undefined) {
+        yield* part.bytes;
+        part.taken();
+        this.#parts.delete(number);
+        number += 1;
+      } else if (this.#isEnded) {
+        return;
+      } else {
+        await this.#changed.promise;
+      }
+    }
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { parseCopyOptions } from "../options/parse-options.ts";
+import { endpointUrl, isProtected } from "./s3-endpoint.ts";
+
+describe("an S3 endpoint in an option", () => {
+  test.each([
+    ["s3.example.com", null, "https://s3.example.com"],
+    ["s3.example.com:9000", null, "https://s3.example.com:9000"],
+    ["http://10.0.0.1:9000/", null, "http://10.0.0.1:9000"],
+    ["https://s3.example.com/path", null, "https://s3.example.com/path"],
+    ["minio:9000", "http://minio:9000", "http://minio:9000"],
+    ["Minio:80/path/", "http://minio/path", "http://minio/path"],
+    ["minio:9001", "http://minio:9000", "https://minio:9001"],
+    ["https://minio:9000", "http://minio:9000", "https://minio:9000"],
+    ["::1", null, "https://[::1]"],
+  ])("%j of an account with %j is %s", (given, ofAccount, url) => {
+    const words = ["--src", "s3://bucket/a", "--dest", "s3://bucket/b", "--s3Endpoint", given];
+    const { s3Endpoint } = parseCopyOptions(words);
+    expect(endpointUrl(s3Endpoint ?? "", ofAccount)).toBe(url);
+  });
+
+  test.each([
+    [null, true],
+    ["https://s3.example.com", true],
+    ["http://localhost:9000", true],
+    ["http://[::1]:9000", true],
+    ["http://127.0.0.1", true],
+    ["http://10.0.0.1", false],
+  ])("%j is protected: %s", (endpoint, expected) => {
+    expect(isProtected(endpoint)).toBe(expected);
+  });
+});

@@ -1,0 +1,28 @@
+import { isLoopback } from "../../../lib/network-policy.ts";
+import { CopyError } from "../copy-error.ts";
+
+/** §4.4: data that is encrypted at rest is transferred over TLS, and so is a customer's key. */
+export function checkTransport(endpoint: string | null, side: "source" | "destination"): void {
+  if (isProtected(endpoint)) return;
+  throw new CopyError(`s3ServerSideEncryption needs an https endpoint: the S3 endpoint of the ${side} uses http`);
+}
+
+/** By TLS, or because nothing leaves the machine. Null: the provider's. */
+export function isProtected(endpoint: string | null): boolean {
+  if (endpoint === null) return true;
+  const { protocol, hostname } = new URL(endpoint);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return protocol === "https:" || host === "localhost" || isLoopback(host);
+}
+
+/** `given` as `readEndpoint` returns it. A bare host is reached by TLS, unless it is the account's own endpoint. */
+export function endpointUrl(given: string, ofAccount: string | null): string {
+  if (given.includes("://")) return given;
+  const isOwn = ofAccount !== null && isSame(`${new URL(ofAccount).protocol}//${given}`, ofAccount);
+  return isOwn ? ofAccount : `https://${given}`;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => new URL(text).href.replace(/\/+$/, ""));
+  return first === second;
+}

@@ -1,0 +1,91 @@
+import type { ObjectScheme } from "../../object-store/object-uri.ts";
+import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
+import type { SourceFile } from "../plan/planned-output.ts";
+
+/** One side of a copy: S3 (`s3-storage.ts`), HDFS (`hdfs-storage.ts`) or files (`file-storage.ts`). */
+export interface Storage {
+  readonly scheme: ObjectScheme;
+  /** All files below a folder, or the one file that the URI names, in pages and in no order. No page: it does not exist. */
+  list(uri: string): AsyncIterable<readonly SourceFile[]>;
+  /** Undefined: there is no such file. */
+  find(uri: string): Promise<FoundFile | undefined>;
+  /** Fails if the source is not the one that was listed. A whole file is checked against its checksum. */
+  /** `into`: memory of the range's length. A storage that can reads straight into it; the bytes tell where they are. */
+  read(source: SourceFile, range: Range, into?: Buffer): Promise<ReadBytes>;
+  /** Properties that a copy of this file keeps. */
+  attributesOf(source: SourceFile): Promise<ObjectAttributes>;
+  /** Writes a whole file. When it resolves, the store has the file and has verified it. */
+  write(uri: string, bytes: Buffer, attributes: ObjectAttributes): Promise<void>;
+  /** Begins a file of several parts. `bytes`: its size, undefined if it is known only at the end. */
+  create(uri: string, plan: OutputPlan): Promise<OutputWriter>;
+  /** Deletes sources that have not changed since they were copied. Fails if one of them cannot be deleted. */
+  remove(sources: readonly RemovableFile[]): Promise<void>;
+  /** Removes an output that an earlier attempt of the same copy wrote. Succeeds if there is none. */
+  removeOutput(uri: string): Promise<void>;
+  /** Removes what a killed process has left of an output. */
+  removeUnfinished(uri: string): Promise<void>;
+  /** Removes a temporary file, finished or not. Works after the end of the copy was requested, too. */
+  removeTemporary(uri: string): Promise<void>;
+  /** Resolves when all files that were written are durable. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface ReadBytes {
+  readonly bytes: Buffer;
+  readonly attributes: ObjectAttributes;
+}
+
+export type FoundFile = Pick<SourceFile, "size" | "modifiedMs" | "etag" | "storageClass">;
+export type RemovableFile = Pick<SourceFile, "uri" | "size" | "modifiedMs" | "etag">;
+
+export interface OutputPlan {
+  readonly bytes: number | undefined;
+  readonly attributes: ObjectAttributes;
+}
+
+/** Parts may be written at the same time and in any order. */
+export interface OutputWriter {
+  write(part: OutputPart): Promise<void>;
+  /** Resolves when the file is there and verified. */
+  finish(totalBytes: number): Promise<void>;
+  /** Leaves nothing behind. */
+  discard(): Promise<void>;
+  /** Copies a part inside the store. Undefined: the store cannot. */
+  copyPart?(part: Omit<OutputPart, "bytes">, source: SourceFile, range: Range): Promise<void>;
+}
+
+export interface OutputPart {
+  /** Counts from 1. */
+  readonly number: number;
+  /** The position in the file. */
+  readonly offset: number;
+  /** The contents in pieces. */
+  readonly bytes: readonly Buffer[];
+}
+
+/** Where an output waits that S3 must get in one request although it does not fit into memory (`--tmpDir`). */
+export interface SpoolPlace {
+  readonly storage: Storage;
+  /** Resolves to the URI of a new temporary file when a later process would find that file. */
+  newFile(): Promise<string>;
+  /** Call it when the file was removed. */
+  noteRemoved(uri: string): void;
+}
+
+export const NO_ATTRIBUTES: ObjectAttributes = {};
+
+/** The path of a file below a folder; undefined if it is not below. */
+export function nameBelow(folderUri: string, uri: string): string | undefined {
+  const base = folderUri.endsWith("/") ? folderUri : `${folderUri}/`;
+  return uri.startsWith(base) && uri.length > base.length ? uri.slice(base.length) : undefined;
+}
+
+export function lastName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

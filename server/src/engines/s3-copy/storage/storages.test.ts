@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useCopies } from "../../../../test/support/copy-run.ts";
+import { Journal } from "../journal.ts";
+import { parseCopyOptions } from "../options/parse-options.ts";
+import { Storages } from "./storages.ts";
+
+const keys = { accessKeyId: "a", secretAccessKey: "b" };
+const copies = useCopies(() => ({ endpoint: "http://minio.example.com:9000", region: "us-east-1", credentials: keys }));
+let journal: Journal;
+beforeAll(async () => {
+  journal = await Journal.open(copies.request("").journalFolder);
+});
+afterAll(() => journal.close());
+
+const hdfs = { address: "http://nn.example.com:9870", user: "someone" };
+
+async function open<T>(args: string, use: (storages: Storages) => T, hasHdfs = false): Promise<T> {
+  const request = copies.request(args, hasHdfs ? { account: { hdfs } } : {});
+  const options = parseCopyOptions(request.words);
+  const storages = new Storages({ request, options, journal, slots: 1, signal: new AbortController().signal });
+  try {
+    return use(storages);
+  } finally {
+    await storages.close();
+  }
+}
+
+describe("a copy that encrypts", () => {
+  const refusal = "s3ServerSideEncryption needs an https endpoint: the S3 endpoint of the destination uses http";
+  const encrypted = "--src s3://bucket/a --dest s3://bucket/b --s3ServerSideEncryption";
+
+  test.each(["", "--s3Endpoint http://10.1.2.3", "--s3Endpoint minio.example.com:9000"])(
+    "must not reach its destination without TLS: %s",
+    async (endpoint) => {
+      await expect(open(`${encrypted} ${endpoint}`, () => "opened")).rejects.toThrow(refusal);
+    },
+  );
+
+  test.each([
+    "--s3Endpoint https://minio.example.com:9000",
+    "--s3Endpoint other.example.com",
+    "--s3Endpoint http://127.1.2.3:9000",
+    "--s3Endpoint http://localhost:9000",
+    "--s3Endpoint http://[::1]:9000",
+    "--s3Endpoint https://x.example.com --srcS3Endpoint http://10.1.2.3",
+  ])("may reach it by %s", async (endpoint) => {
+    expect(await open(`${encrypted} ${endpoint}`, () => "opened")).toBe("opened");
+  });
+
+  test.each(["AES256", "SSE-KMS", `SSE-C --encryptionKey ${Buffer.alloc(32).toString("base64")}`])(
+    "needs TLS whatever the algorithm: %.8s",
+    async (algorithm) => {
+      const args = `--src s3://bucket/a --dest s3://bucket/b --s3SSEAlgorithm ${algorithm}`;
+      await expect(open(args, () => "opened")).rejects.toThrow(refusal);
+    },
+  );
+
+  test("needs none if it does not encrypt, or the destination is not in S3", async () => {
+    expect(await open("--src s3://bucket/a --dest s3://bucket/b", () => "opened")).toBe("opened");
+    const toHdfs = "--src s3://bucket/a --dest hdfs:///b --s3ServerSideEncryption";
+    expect(await open(toHdfs, () => "opened", true)).toBe("opened");
+  });
+});
+
+describe("a customer's key", () => {
+  const key = `--s3ServerSideEncryption --s3SSEAlgorithm SSE-C --encryptionKey ${Buffer.alloc(32, 1).toString("base64")}`;
+
+  test("needs TLS if the source is what it is for", async () => {
+    const args = `--src s3://bucket/a --dest hdfs:///b ${key}`;
+    const refusal = "s3ServerSideEncryption needs an https endpoint: the S3 endpoint of the source uses http";
+    await expect(open(args, () => "opened", true)).rejects.toThrow(refusal);
+    await expect(open(`${args} --srcS3Endpoint http://10.1.2.3`, () => "opened", true)).rejects.toThrow(refusal);
+    expect(await open(`${args} --srcS3Endpoint https://10.1.2.3`, () => "opened", true)).toBe("opened");
+  });
+});
+
+describe("the temporary folder", () => {
+  const args = "--src s3://bucket/a --dest s3://bucket/b";
+  const placeOf = async (more: string, hasHdfs = false) =>
+    open(`${args} ${more}`, (storages) => storages.spoolPlace().newFile(), hasHdfs);
+
+  test("is --tmpDir, else hdfs:///tmp if the account has an HDFS, else the attempt's own folder", async () => {
+    expect(await placeOf("--tmpDir hdfs:///x/", true)).toBe(`hdfs:///x/headgate-copy-${journal.id}-1`);
+    expect(await placeOf("", true)).toBe(`hdfs:///tmp/headgate-copy-${journal.id}-1`);
+    expect(await placeOf("")).toMatch(/^file:\/\/.*\/scratch-\d+\/headgate-copy-[^/]*$/);
+  });
+
+  test("cannot be in S3, where what waits would not be encrypted", async () => {
+    await expect(placeOf("--tmpDir s3://bucket/tmp")).rejects.toThrow(
+      "--tmpDir must be a folder of HDFS or of files: what waits there is not encrypted.",
+    );
+  });
+
+  test("cannot be on an HDFS that the account does not have", async () => {
+    await expect(placeOf("--tmpDir hdfs:///x")).rejects.toThrow("the account has no HDFS: set hdfs_http_address");
+  });
+});

@@ -1,0 +1,182 @@
+import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
+import { COPY_LIMIT_BYTES } from "../storage/s3-storage.ts";
+import type { OutputWriter, Range, Storage } from "../storage/storage.ts";
+import type { ByteBudget } from "./byte-budget.ts";
+import type { PartBuffers } from "./part-buffers.ts";
+import { LEAST_PART_BYTES } from "./part-sizes.ts";
+
+export interface AssembleOptions {
+  readonly partBytes: number;
+  /** The size of parts that are copied inside the store; at most 5 GiB less 5 MiB. */
+  readonly copyPartBytes: number;
+  /** Limits concurrent reads. */
+  readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly budget: ByteBudget;
+  readonly buffers: PartBuffers;
+  /** Called with the bytes of each part when it was written. */
+  readonly onWritten: (bytes: number) => void;
+}
+
+/**
+ * Writes an output as parts of equal size, several at a time. The sizes of the sources are known, so each part knows which
+ * ranges of which sources it consists of, and the parts need not wait for each other. If the store can copy parts inside
+ * itself, ranges of at least 5 MiB are copied there, and only smaller sources are read.
+ */
+export async function assembleOutput(
+  output: PlannedOutput,
+  from: Pick<Storage, "read">,
+  writer: OutputWriter,
+  options: AssembleOptions,
+): Promise<void> {
+  const assembly = new Assembly(output.bytes, from, writer, options);
+  try {
+    for await (const source of output.sources()) await assembly.add(source);
+    await assembly.finish();
+  } catch (error) {
+    await assembly.settle();
+    throw error;
+  }
+}
+
+class Assembly {
+  readonly #totalBytes: number;
+  readonly #from: Pick<Storage, "read">;
+  readonly #writer: OutputWriter;
+  readonly #options: AssembleOptions;
+  readonly #copyPart: OutputWriter["copyPart"];
+  readonly #running = new Set<Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
+  #part: PendingPart | undefined;
+  #number = 0;
+  #offset = 0;
+
+  constructor(totalBytes: number, from: Pick<Storage, "read">, writer: OutputWriter, options: AssembleOptions) {
+    this.#totalBytes = totalBytes;
+    this.#from = from;
+    this.#writer = writer;
+    this.#options = options;
+    this.#copyPart = writer.copyPart?.bind(writer);
+  }
+
+  async add(source: SourceFile): Promise<void> {
+    for (let offset = 0; offset < source.size;) {
+      this.#throwIfFailed();
+      const left = source.size - offset;
+      const copied = this.#copyableBytes(left);
+      if (copied > 0) this.#copy(source, { offset, length: copied });
+      offset += copied > 0 ? copied : await this.#read(source, offset, left);
+    }
+  }
+
+  async finish(): Promise<void> {
+    this.#flush();
+    await this.settle();
+    this.#throwIfFailed();
+  }
+
+  async settle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    if (this.#part !== undefined) {
+      await Promise.allSettled(this.#part.reads);
+      this.#close(this.#part);
+      this.#part = undefined;
+    }
+  }
+
+  /** A part that is begun must reach the least size before another part can follow it. */
+  #copyableBytes(left: number): number {
+    if (this.#copyPart === undefined || left < LEAST_PART_BYTES) return 0;
+    const begun = this.#part?.filled ?? 0;
+    if (begun > 0 && begun < LEAST_PART_BYTES) return 0;
+    const { copyPartBytes } = this.#options;
+    // The rest must not be smaller than a part may be, unless it is the last one.
+    return left - copyPartBytes < LEAST_PART_BYTES ? Math.min(left, COPY_LIMIT_BYTES) : copyPartBytes;
+  }
+
+  #copy(source: SourceFile, range: Range): void {
+    this.#flush();
+    const part = this.#next(range.length);
+    this.#run(async () => {
+      await this.#options.inSlot(async () => this.#copyPart?.(part, source, range));
+      this.#options.onWritten(range.length);
+    });
+  }
+
+  /** Returns the number of bytes that the current part takes. */
+  async #read(source: SourceFile, offset: number, left: number): Promise<number> {
+    const part = (this.#part ??= await this.#open());
+    // After a small beginning, only as much is read as a part needs before the rest can be copied.
+    const canCopyRest = this.#copyPart !== undefined && left - (LEAST_PART_BYTES - part.filled) >= LEAST_PART_BYTES;
+    const wanted = canCopyRest && part.filled < LEAST_PART_BYTES ? LEAST_PART_BYTES - part.filled : left;
+    const length = Math.min(wanted, part.buffer.length - part.filled);
+    const into = part.buffer.subarray(part.filled, part.filled + length);
+    const read = this.#options.inSlot(async () => {
+      const { bytes } = await this.#from.read(source, { offset, length }, into);
+      if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) bytes.copy(into);
+    });
+    read.catch((error: unknown) => (this.#failure ??= { error }));
+    part.reads.push(read);
+    part.filled += length;
+    if (part.filled === part.buffer.length) this.#flush();
+    // Many small sources are read a limited number at a time, because each pending read takes memory of its own.
+    if (part.reads.length % PENDING_READS === 0) await Promise.allSettled(part.reads.splice(0));
+    return length;
+  }
+
+  async #open(): Promise<PendingPart> {
+    const bytes = Math.min(this.#options.partBytes, this.#totalBytes - this.#offset);
+    await this.#options.budget.take(bytes);
+    return { buffer: this.#options.buffers.take(bytes), filled: 0, reads: [] };
+  }
+
+  #close({ buffer }: PendingPart): void {
+    this.#options.budget.give(buffer.length);
+    this.#options.buffers.give(buffer);
+  }
+
+  #flush(): void {
+    const part = this.#part;
+    if (part === undefined) return;
+    this.#part = undefined;
+    const place = this.#next(part.filled);
+    this.#run(async () => {
+      try {
+        await Promise.all(part.reads);
+        this.#throwIfFailed(); // reads that are not in the list any more
+        await this.#writer.write({ ...place, bytes: [part.buffer.subarray(0, part.filled)] });
+      } finally {
+        await Promise.allSettled(part.reads); // they still write into the buffer
+        this.#close(part);
+      }
+      this.#options.onWritten(part.filled);
+    });
+  }
+
+  #next(bytes: number): { number: number; offset: number } {
+    this.#number += 1;
+    const offset = this.#offset;
+    this.#offset += bytes;
+    return { number: this.#number, offset };
+  }
+
+  #run(work: () => Promise<void>): void {
+    const running = work()
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  #throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}
+
+const PENDING_READS = 64;
+
+interface PendingPart {
+  readonly buffer: Buffer;
+  filled: number;
+  readonly reads: Promise<unknown>[];
+}
