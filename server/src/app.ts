@@ -1,6 +1,7 @@
 import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import type { ProgramDriver } from "./commands/programs/program-driver.ts";
+import { composeCopies } from "./compose/copies.ts";
 import { composeKinds, type ListKinds } from "./compose/kinds.ts";
 import { composeNode, type NodeOptions } from "./compose/node.ts";
 import { composeQueue, type QueueParts } from "./compose/queue.ts";
@@ -69,14 +70,15 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const { setsUpSpark = false } = options;
   const node = await composeNode(options, held);
   const sparks = await composeSparks({ ...options, ...node, db: node.background, setsUpSpark }, held);
-  const kinds = composeKinds(node, sparks, options.commandKinds, held);
+  const copies = composeCopies(node, sparks, held);
+  const kinds = composeKinds(node, sparks, copies, options.commandKinds, held);
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
   const listening = await listen(server, { ...node.config, sockets: options.sockets });
   work.queue.start();
-  const tasks = runPeriodically(composeTasks(node, sparks, work, services, listening.url), node.log);
+  const tasks = runPeriodically(composeTasks(node, sparks, copies, work, services, listening.url), node.log);
   held.defer(() => tasks.stop());
   const release = held.move();
 

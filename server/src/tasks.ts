@@ -22,6 +22,8 @@ export interface TaskServices {
   clusterLifecycle: ClusterLifecycle;
   /** Prunes the files of commands on this node. */
   pruneFiles: () => Promise<void>;
+  /** Aborts what copies that have ended left unfinished on this node. */
+  cleanUpCopies: () => Promise<void>;
   /** Starts to publish results and logs to the accounts' storage. */
   publish: () => Promise<void>;
   /** Ends metastores that are no longer needed, and processes of deleted accounts. */
@@ -51,6 +53,7 @@ export function periodicTasks({
   retention,
   clusterLifecycle,
   pruneFiles,
+  cleanUpCopies,
   publish,
   announce,
   tendMetastores,
@@ -80,6 +83,7 @@ export function periodicTasks({
     { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },
     { name: "retention", everySeconds: 600, run: () => pruneExpired(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: pruneFiles },
+    { name: "copies", everySeconds: 10, run: cleanUpCopies },
     { name: "publish", everySeconds: 1, run: publish },
     { name: "node address", everySeconds: 5, run: announce },
   ];

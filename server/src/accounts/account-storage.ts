@@ -8,9 +8,9 @@ import type { CheckAddress } from "../lib/guarded-lookup.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { addressRefusal } from "../lib/network-policy.ts";
 import type { AccountServices } from "./account-services.ts";
-import type { AccountStorage } from "./contract.ts";
+import type { AccountStorage, StorageSettings } from "./contract.ts";
 import { openCredential } from "./credentials.ts";
-import { readAccount } from "./store/account.ts";
+import { type AccountRow, markStorageValidated, readAccount } from "./store/account.ts";
 
 export const DEFAULT_REGION = "us-east-1";
 
@@ -21,36 +21,59 @@ export const DEFAULT_REGION = "us-east-1";
 export function accountStorage(
   db: Database,
   keys: KeyRing,
-  { dataDir, s3Endpoint, allowedNetworks }: AccountServices["accountSettings"],
+  deployment: Pick<AccountServices["accountSettings"], "dataDir" | "s3Endpoint" | "allowedNetworks">,
 ): AccountStorage {
-  const checkAddress: CheckAddress = (address) => addressRefusal(address, allowedNetworks) ?? null;
+  const checkAddress: CheckAddress = (address) => addressRefusal(address, deployment.allowedNetworks) ?? null;
+  const read = (accountId: number): Promise<AccountRow> => readAccount(db.accountReader(accountId));
   return {
     async open(accountId) {
-      const account = await readAccount(db.accountReader(accountId));
-      const accessKeyId = openCredential(keys, account, "storageAccessKey")?.reveal();
-      const secretAccessKey = openCredential(keys, account, "storageSecretKey")?.reveal();
-      const rootDir = storageFolder(dataDir, accountId);
-      const { hdfsHttpAddress } = account;
-      const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir }) };
-      const hasKeys = accessKeyId !== undefined && secretAccessKey !== undefined;
+      const account = await read(accountId);
+      const { s3, hdfs, fileRoot } = storageSettings(account, keys, deployment);
+      const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir: fileRoot }) };
       // Loaded for the first account that needs it: an HTTP client is a twentieth of an idle server's memory.
-      if (hasKeys) {
+      if (s3.credentials !== null) {
         const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
-        stores.s3 = s3Store({
-          endpoint: account.storageEndpoint ?? s3Endpoint,
-          region: account.awsRegion ?? DEFAULT_REGION,
-          credentials: { accessKeyId, secretAccessKey },
-          checkAddress,
-          retries: 1,
-        });
+        stores.s3 = s3Store({ ...s3, credentials: s3.credentials, checkAddress, retries: 1 });
       }
-      if (hdfsHttpAddress !== null) {
+      if (hdfs !== null) {
         const { hdfsStore } = await import("../engines/object-store/hdfs/hdfs-store.ts");
-        stores.hdfs = hdfsStore({ address: hdfsHttpAddress, user: `account${accountId}`, checkAddress, retries: 1 });
+        stores.hdfs = hdfsStore({ ...hdfs, checkAddress, retries: 1 });
       }
-      const location = account.defaultLocation ?? `file://${rootDir}`;
-      return { store: byScheme(stores), location, hasKeys, hdfsHttpAddress };
+      return {
+        store: byScheme(stores),
+        location: account.defaultLocation ?? `file://${fileRoot}`,
+        hasKeys: s3.credentials !== null,
+        hdfsHttpAddress: account.hdfsHttpAddress,
+        noteKeysWork: () => markStorageValidated(db.system, account),
+      };
     },
+    settings: async (accountId) => storageSettings(await read(accountId), keys, deployment),
+    async noteKeysWork(accountId, accepted) {
+      const account = await read(accountId);
+      const { credentials } = storageSettings(account, keys, deployment).s3;
+      const isSame =
+        credentials?.accessKeyId === accepted.accessKeyId && credentials.secretAccessKey === accepted.secretAccessKey;
+      if (isSame) await markStorageValidated(db.system, account);
+    },
+  };
+}
+
+function storageSettings(
+  account: AccountRow,
+  keys: KeyRing,
+  { dataDir, s3Endpoint }: Pick<AccountServices["accountSettings"], "dataDir" | "s3Endpoint">,
+): StorageSettings {
+  const accessKeyId = openCredential(keys, account, "storageAccessKey")?.reveal();
+  const secretAccessKey = openCredential(keys, account, "storageSecretKey")?.reveal();
+  const { id, hdfsHttpAddress } = account;
+  return {
+    s3: {
+      endpoint: account.storageEndpoint ?? s3Endpoint,
+      region: account.awsRegion ?? DEFAULT_REGION,
+      credentials: accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey },
+    },
+    hdfs: hdfsHttpAddress === null ? null : { address: hdfsHttpAddress, user: `account${id}` },
+    fileRoot: storageFolder(dataDir, id),
   };
 }
 

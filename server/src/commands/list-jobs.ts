@@ -18,7 +18,7 @@ const Job = Type.Object({
     }),
     num_tasks: Type.Integer(),
     num_completed_tasks: Type.Integer(),
-    num_failed_tasks: Nullable(Type.Integer({ description: "Null for a query: Spark does not report it" })),
+    num_failed_tasks: Nullable(Type.Integer({ description: "Null for a query or a copy: it is not reported" })),
     num_stages: Type.Integer(),
     num_completed_stages: Type.Integer(),
     submitted_at: Timestamp,
@@ -31,7 +31,7 @@ export const listJobs = operation({
   id: "command_jobs",
   summary: "List the Spark jobs of a command",
   description:
-    "The jobs of the last attempt, ordered by id, at most the newest thousand. For a program they come from Spark's event log. At most the first GiB of it is read, for at most a minute; the list has the jobs read so far. For a query there is one entry for each statement, with the tasks that Spark reported while it ran.",
+    "The jobs of the last attempt, ordered by id, at most the newest thousand. For a program they come from Spark's event log. At most the first GiB of it is read, for at most a minute; the list has the jobs read so far. For a query there is one entry for each statement, with the tasks that Spark reported while it ran. For a copy there is one entry, whose tasks are files.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/jobs" },

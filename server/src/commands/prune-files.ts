@@ -84,10 +84,11 @@ export function filePruner(
   };
 }
 
-/** The output of a program, or the rows of a query. */
-async function resultFiles({ folder, output }: AttemptFiles): Promise<string[]> {
+/** The output of a program, the rows of a query, or the report of a copy with the rows that were made of it. */
+async function resultFiles({ folder, output, report }: AttemptFiles): Promise<string[]> {
   const rows = await findResult(folder);
-  return rows === undefined ? [output] : [output, rows.dataFile, rows.indexFile, textSizeFile(folder)];
+  const printed = [output, report];
+  return rows === undefined ? printed : [...printed, rows.dataFile, rows.indexFile, textSizeFile(folder)];
 }
 
 /** Visits commands in the order of their end, each call after the last command of the previous one, while `goesOn`. */

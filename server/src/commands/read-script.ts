@@ -1,6 +1,6 @@
 import { getText } from "../engines/object-store/object-store.ts";
 import { ObjectStoreError, transientKinds } from "../engines/object-store/object-store-error.ts";
-import { parseObjectUri } from "../engines/object-store/object-uri.ts";
+import { type ObjectScheme, parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
@@ -20,8 +20,10 @@ export async function readScript(
   const opened = await storage.open(submitter.accountId);
   const signal = AbortSignal.timeout(READ_LIMIT_MS);
   try {
-    checkScheme(uri, opened);
-    return storable(await getText(opened.store, uri, limit.bytes, { signal }));
+    const scheme = checkScheme(uri, opened);
+    const text = await getText(opened.store, uri, limit.bytes, { signal });
+    if (scheme === "s3") await opened.noteKeysWork();
+    return storable(text);
   } catch (error) {
     if (signal.aborted) throw unreachable("the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
@@ -34,12 +36,13 @@ export async function readScript(
   }
 }
 
-function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): void {
+function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): ObjectScheme {
   const { scheme } = parseObjectUri(uri);
   if (scheme === "s3" && !hasKeys) throw invalid(FIELD, "cannot be read: the account has no storage keys");
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw invalid(FIELD, "on hdfs needs the account's hdfs_http_address, which is not set");
   }
+  return scheme;
 }
 
 function storable(text: string): string {

@@ -49,7 +49,8 @@ describe("a connect cluster", () => {
     { command_type: "SparkCommand", language: "sql", program: "select 1" },
     { command_type: "HiveCommand", query: "show tables" },
     { template: "s3import", db_name: "d", hive_table: "t" },
-  ])("takes SQL, and a refresh, which needs no engine: %j", async (body) => {
+    { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: "--src a --dest b" },
+  ])("takes SQL, and what needs no engine, a refresh or a copy: %j", async (body) => {
     expect(await account.post("/commands", { ...body, label: "remote" })).toMatchObject({ status: "waiting" });
   });
 
@@ -58,7 +59,6 @@ describe("a connect cluster", () => {
     { command_type: "SparkCommand", language: "scala", program: "1" },
     { command_type: "SparkCommand", language: "R", program: "1" },
     { command_type: "SparkCommand", cmdline: "a.py" },
-    { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: "--src a --dest b" },
   ])("refuses anything else and stores nothing: %j", async (body) => {
     await account.post("/commands", { ...body, label: "remote" }).refused(422, /^label names a connect cluster/);
     expect(await stored()).toBe(0);

@@ -4,7 +4,7 @@ import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { runProgram, submitProgram } from "../../test/support/programs.ts";
-import { stubDriver } from "../../test/support/stub-driver.ts";
+import { REFUSAL, REFUSED_PROGRAM, stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./execution/command-files.ts";
 import { viewLogs } from "./view-logs.ts";
 
@@ -98,12 +98,8 @@ describe("GET commands/<id>/logs", () => {
 
   test("of a command that could not run says why", async () => {
     const account = await given.account();
-    const id = await runProgram(account, "", {
-      command_type: "HadoopCommand",
-      sub_command: "s3distcp",
-      language: null,
-    });
-    expect((await logs(account, id)).text).toContain("not supported by this version");
+    const id = await runProgram(account, REFUSED_PROGRAM);
+    expect((await logs(account, id)).text).toContain(REFUSAL);
   });
 
   test.each(["err_file_processed=-1", "tmp_file_processed=x", "follow=perhaps"])("refuses %s", async (query) => {

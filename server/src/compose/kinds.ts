@@ -1,4 +1,5 @@
 import { accountRefresh } from "../catalog/refresh/refresh-account-table.ts";
+import type { CopyExecutorOptions } from "../commands/copies/copy-executor.ts";
 import { allKinds, type KindParts } from "../commands/kinds/all-kinds.ts";
 import { type CommandKind, commandKinds, type CommandKinds } from "../commands/kinds/command-kinds.ts";
 import type { NodeParts } from "./node.ts";
@@ -11,6 +12,7 @@ export type ListKinds = (parts: KindParts) => CommandKind[];
 export function composeKinds(
   node: NodeParts,
   sparks: Sparks,
+  copies: CopyExecutorOptions,
   listKinds: ListKinds | undefined,
   held: AsyncDisposableStack,
 ): CommandKinds {
@@ -24,6 +26,7 @@ export function composeKinds(
       dataDir: node.config.dataDir,
       refreshTable,
       renderer,
+      copies,
     }),
   );
 }

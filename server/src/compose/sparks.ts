@@ -18,7 +18,7 @@ import type { ProgramIsolation } from "../commands/execution/program-isolation.t
 import { accountIdentity, accountRoster } from "../commands/execution/command-files.ts";
 import type { SharedMemory } from "../commands/queue/claimer.ts";
 import { noDriver, type ProgramDriver } from "../commands/programs/program-driver.ts";
-import { GRACE_SECONDS } from "../commands/programs/program-executor.ts";
+import { GRACE_SECONDS } from "../commands/execution/runner-run.ts";
 import { sparkDriver } from "../commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "../commands/programs/standby-drivers.ts";
 import { runsForAccount } from "../commands/store/in-use.ts";

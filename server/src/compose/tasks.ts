@@ -1,3 +1,4 @@
+import type { CopyExecutorOptions } from "../commands/copies/copy-executor.ts";
 import { filePruner } from "../commands/prune-files.ts";
 import { announceAddress } from "../commands/store/nodes.ts";
 import type { NodeParts } from "./node.ts";
@@ -13,6 +14,7 @@ import { periodicTasks } from "../tasks.ts";
 export function composeTasks(
   { config, clock, keys, log, diskGuard, nodeId, background: db }: NodeParts,
   sparks: Sparks,
+  { journals }: Pick<CopyExecutorOptions, "journals">,
   { queue, clusters, accountDisk, tendApps }: QueueParts,
   { publisher }: Services,
   url: string,
@@ -32,6 +34,7 @@ export function composeTasks(
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
     pruneFiles: filePruner(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
+    cleanUpCopies: () => journals.settleAll(),
     publish: () => publisher.publishDue(),
     announce: () => announceAddress(db.system, nodeId, address),
   });

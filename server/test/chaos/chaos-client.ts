@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChaosNode } from "./chaos-node.ts";
+import { copyArguments } from "./copied-files.ts";
 import { journallingProgram } from "./journal.ts";
 import type { Submitted } from "./judge.ts";
 import { tableName } from "./metastore-tables.ts";
@@ -22,9 +23,9 @@ function tickRange(index: number, someLong: boolean): [number, number] {
   return someLong && index % 16 === 3 ? [100, 200] : [1, 15];
 }
 
-const KINDS: readonly Submitted["kind"][] = ["program", "query", "program", "refresh", "program"];
+const KINDS: readonly Submitted["kind"][] = ["program", "query", "program", "refresh", "program", "copy"];
 /** The program with this index and the query after it always fail and are retried once, whatever the seed. */
-const FIRST_SURE_FAILURE = 5;
+const FIRST_SURE_FAILURE = KINDS.length;
 
 /** A client that repeats each request, with the same idempotency key, until a node has answered it. */
 export class ChaosClient {
@@ -157,5 +158,7 @@ function bodyOf({ kind, key, ticks, fails, index }: Wanted): object {
       return { command_type: "SparkCommand", sql: renderQuery({ key, ticks, fails }), label: QUERY_LABEL };
     case "refresh":
       return { template: "s3import", db_name: "default", hive_table: tableName(index + 1) };
+    case "copy":
+      return { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: copyArguments(key, fails) };
   }
 }

@@ -17,6 +17,7 @@ import {
 import { addSteppedClock } from "../support/stepped-clock.ts";
 import { ChaosNode } from "./chaos-node.ts";
 import type { CutOffAnswer } from "./cut-off-answers.ts";
+import { openCopyStore, type CopyStore } from "./copy-store.ts";
 import { startCutOffProxy, type CutOffProxy } from "./cut-off-proxy.ts";
 import { makeMetastoreTables } from "./metastore-tables.ts";
 import { makeNodeClock, type NodeClock } from "./node-clock.ts";
@@ -28,7 +29,7 @@ import { SparkServer } from "./spark-server.ts";
 /**
  * Nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers write
  * to. The clocks of the database and of the third node can be set. Queries run on a stub of a Spark Connect server;
- * refreshes have tables and a server for their folders.
+ * refreshes have tables and a server for their folders; copies have an S3 server.
  */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
@@ -38,6 +39,7 @@ export interface ChaosWorld {
   readonly account: ScratchAccount;
   readonly spark: SparkServer;
   readonly folders: PartitionFolders;
+  readonly copies: CopyStore;
   readonly journal: string;
   readonly queryJournal: string;
   /** Runners end their programs when the lease was not renewed for this long. */
@@ -85,11 +87,15 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
   const spark = new SparkServer(queryJournal);
   await spark.start();
   const folders = await servePartitionFolders();
+  const s3Folder = join(base, "s3");
+  mkdirSync(s3Folder);
+  const copies = await openCopyStore(testCacheDir(), s3Folder);
   const settings = {
     DATABASE_URL: "postgres://shared",
     HEADGATE_KEY_FILE: keyFile,
     HEADGATE_LEASE_SECONDS: String(LEASE_SECONDS),
     HEADGATE_COMMANDS_PER_CLUSTER: "6",
+    HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8",
     TEST_STANDBY: "1",
   };
   const connections = Array.from({ length: nodeCount }, (_, index) =>
@@ -114,6 +120,7 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
     account,
     spark,
     folders,
+    copies,
     journal,
     queryJournal,
     leaseSeconds: LEASE_SECONDS,
@@ -134,6 +141,7 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
       for (const node of nodes) await node.stop();
       await spark.kill();
       folders.close();
+      await copies.close();
       proxy.close();
       await db.close();
       await store.dispose();

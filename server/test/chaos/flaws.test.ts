@@ -8,7 +8,7 @@ function cutOffAnswer(status: number | null, seconds: number): CutOffAnswer {
 }
 
 describe("a chaos run", () => {
-  const seen = { runner: 1, driver: 1, "waiting driver": 1, server: 2, PostgreSQL: 1, "Spark server": 1 };
+  const seen = { runner: 1, driver: 1, "waiting driver": 1, server: 2, PostgreSQL: 1, "Spark server": 1, copy: 1 };
   const good = {
     verdict: CLEAN,
     left: [],
@@ -16,7 +16,7 @@ describe("a chaos run", () => {
     calmShares: [24, 20, 16],
     isOverloaded: false,
     faults: { "kill a driver": 1, "kill a waiting driver": 1 },
-    ends: { "program done": 8, "query done": 2, "refresh done": 2 },
+    ends: { "program done": 8, "query done": 2, "refresh done": 2, "copy done": 1 },
     doneShare: 0.9,
     manners: { cold: 5, standby: 3 },
     retriedKills: 1,
@@ -39,7 +39,8 @@ describe("a chaos run", () => {
     ["equal nodes ran unequal numbers of commands", { calmShares: [28, 17, 15] }],
     ["a fault never struck", { faults: { ...good.faults, "kill a runner": 0 } }],
     ["few commands are done", { doneShare: 0.3 }],
-    ["no query is done", { ends: { "program done": 8, "refresh done": 2 } }],
+    ["no query is done", { ends: { "program done": 8, "refresh done": 2, "copy done": 1 } }],
+    ["no copy is done", { ends: { "program done": 8, "query done": 2, "refresh done": 2 } }],
     ["no standby driver was used", { manners: { cold: 8 } }],
     ["no killed attempt was retried", { retriedKills: 0 }],
     ["the search for processes never found a driver", { seen: { ...seen, driver: 0 } }],

@@ -24,7 +24,7 @@ export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares
     seen,
   } = report;
   const hasStandbys = "kill a waiting driver" in faults;
-  const kindsNeverDone = ["program", "query", "refresh"].filter((kind) => (ends[`${kind} done`] ?? 0) === 0);
+  const kindsNeverDone = ["program", "query", "refresh", "copy"].filter((kind) => (ends[`${kind} done`] ?? 0) === 0);
   const unseen = Object.entries(seen).filter(
     ([kind, times]) => times === 0 && (hasStandbys || kind !== "waiting driver"),
   );

@@ -1,86 +1,29 @@
 import { describe, expect, test } from "vitest";
-import { parseJournal } from "./journal.ts";
-import { CLEAN, judge, type Attempt, type Evidence, type Outcome, type Submitted, type Verdict } from "./judge.ts";
+import { resultOfCopy } from "./copied-files.ts";
+import { CLEAN, judge, type Verdict } from "./judge.ts";
+import {
+  first,
+  second,
+  LINES,
+  SECOND,
+  type Case,
+  judged,
+  away,
+  missedLease,
+  failed,
+  once,
+  query,
+  refresh,
+  copy,
+  MOVED,
+  LEASE,
+  SILENT,
+  KILLED,
+  DIED,
+  twice,
+  OPERATION,
+} from "./judged-case.ts";
 import { Outages } from "./outages.ts";
-import { parseQueryJournal } from "./query-journal.ts";
-
-const first: Attempt = { number: 1, startedMs: 0, endedMs: 5000, exitCode: 0, cause: null, node: 0 };
-const second: Attempt = { ...first, number: 2 };
-const LINES = "1 1 start 1 cold\n1 1 tick 2\n1 1 end 3\n";
-const SECOND = "1 2 start 4 standby\n1 2 end 5\n";
-
-interface Case {
-  readonly wanted?: Partial<Submitted>;
-  readonly outcome?: Partial<Outcome>;
-  readonly lines?: string;
-  readonly queries?: string;
-  readonly killed?: readonly string[];
-  readonly outages?: Outages;
-}
-
-function judged({
-  wanted = {},
-  outcome = {},
-  lines = LINES,
-  queries = "",
-  killed = [],
-  outages = new Outages(),
-}: Case): Verdict {
-  const submitted: Submitted = {
-    id: 1,
-    key: "chaos-0",
-    kind: "program",
-    fails: false,
-    retry: 1,
-    cancelled: false,
-    ...wanted,
-  };
-  const found: Outcome = {
-    id: 1,
-    status: "done",
-    endMs: 5000,
-    attempts: [first],
-    result: lines,
-    log: lines,
-    ...outcome,
-  };
-  const evidence: Evidence = {
-    lines: parseJournal(lines),
-    queries: parseQueryJournal(queries),
-    killed: new Set(killed),
-    outages,
-    leaseSeconds: 5,
-    silentSeconds: 10,
-    nodes: [0, 1],
-    partitions: ["a=1", "a=2"],
-  };
-  return judge([submitted], [found], evidence);
-}
-
-/** An outage by a fault that begins at 0. Node 0 renews its lease at 0 and after `seconds`. */
-function away(part: 0 | "spark", seconds: number): Outages {
-  const outages = missedLease(seconds);
-  outages.begin([part]);
-  return outages;
-}
-
-/** A gap between two renewals of a lease that no fault caused. */
-function missedLease(seconds: number, isOverloaded = false): Outages {
-  const outages = new Outages(() => 0);
-  outages.isOverloaded = isOverloaded;
-  for (const atMs of [0, seconds * 1000]) outages.noteRenewal(0, atMs);
-  return outages;
-}
-
-const failed = (cause: string, more: Partial<Attempt> = {}): Attempt => ({ ...first, exitCode: null, cause, ...more });
-const once = { retry: 0 };
-const query = { kind: "query" } as const;
-const refresh = { kind: "refresh", retry: 0 } as const;
-const LEASE = "the lease was not renewed for 5 s: this node may have lost contact with the others";
-const SILENT = "the node that ran it has fallen silent";
-const KILLED = "its runner was ended from outside";
-const DIED = "the Spark server that ran it has died";
-const OPERATION = "chaos-0 op-1 start 1\nchaos-0 op-1 end 2\n";
 
 const sound: [string, Case][] = [
   ["a program that runs once", {}],
@@ -146,6 +89,24 @@ const sound: [string, Case][] = [
       outages: away(0, 12),
     },
   ],
+  ["a copy", { wanted: copy, outcome: { result: resultOfCopy("chaos-0") }, lines: "" }],
+  [
+    "a killed copy that another node could not continue, although it had retries left",
+    {
+      wanted: { ...copy, retry: 3 },
+      outcome: { status: "error", attempts: [failed(KILLED), failed(MOVED, { number: 2, node: 1 })] },
+      lines: "",
+      killed: ["1/1"],
+    },
+  ],
+  [
+    "a copy that is made to fail",
+    {
+      wanted: { ...copy, ...once, fails: true },
+      outcome: { status: "error", attempts: [failed("s3://chaos/missing: the source does not exist")] },
+      lines: "",
+    },
+  ],
   ["a refresh", { wanted: refresh, outcome: { result: "a=2\na=1" }, lines: "" }],
 ];
 
@@ -160,6 +121,22 @@ const unsound: [keyof Verdict, string, Case][] = [
     "lost",
     "rows of another run",
     { wanted: query, outcome: { result: "chaos-0\top-2\r\n" }, lines: "", queries: OPERATION },
+  ],
+  ["lost", "a copy that reports a file twice", { wanted: copy, outcome: { result: twice }, lines: "" }],
+  [
+    "unexplained",
+    "a copy that could not continue on its own node",
+    {
+      wanted: copy,
+      outcome: { status: "error", attempts: [failed(KILLED), failed(MOVED, { number: 2 })] },
+      lines: "",
+      killed: ["1/1"],
+    },
+  ],
+  [
+    "unexplained",
+    "a copy that failed for another reason than a fault",
+    { wanted: { ...copy, ...once }, outcome: { status: "error", attempts: [failed("exit code 1")] }, lines: "" },
   ],
   ["lost", "a missing partition", { wanted: refresh, outcome: { result: "a=1" }, lines: "" }],
   ["lost", "a partition twice", { wanted: refresh, outcome: { result: "a=1\na=1" }, lines: "" }],

@@ -1,3 +1,4 @@
+import { resultOfCopy } from "./copied-files.ts";
 import { outputOf, type JournalLine } from "./journal.ts";
 import type { Outages } from "./outages.ts";
 import { resultOfQuery, type QueryLine } from "./query-journal.ts";
@@ -7,7 +8,7 @@ export interface Submitted {
   readonly id: number;
   /** The client's own name of the command, also its idempotency key. */
   readonly key: string;
-  readonly kind: "program" | "query" | "refresh";
+  readonly kind: "program" | "query" | "refresh" | "copy";
   /** It is made to fail in every attempt. */
   readonly fails: boolean;
   readonly retry: number;
@@ -142,6 +143,8 @@ function resultFlaw({ wanted, outcome, lines }: Pair, last: Attempt, evidence: E
       const isAll = names.length === evidence.partitions.length || mayHaveMoved(last, evidence);
       return isOnceEach && isAll ? undefined : `${id} reports wrong partitions: ${names.join(" ")}`;
     }
+    case "copy":
+      return result === resultOfCopy(wanted.key) ? undefined : `${id} reports wrong files: ${result}`;
   }
 }
 
@@ -181,23 +184,31 @@ function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence):
 function missingRetriesOf({ id, retry, cancelled }: Submitted, { status, attempts }: Outcome): string[] {
   const numbers = attempts.map(({ number }) => number);
   const gap = numbers.some((number, index) => number !== index + 1);
-  const isTooFew = status === "error" && attempts.length < retry + 1 && !cancelled;
+  const isTooFew = status === "error" && attempts.length < retry + 1 && !cancelled && !isMoved(attempts);
   return [
     ...(gap ? [`${id}: the numbers of its attempts have a gap: ${numbers.join(", ")}`] : []),
     ...(isTooFew ? [`${id}: an error after ${attempts.length} attempts with ${retry} retries`] : []),
   ];
 }
 
+/** A copy that began on one node cannot continue on another, which does not have its journal: that ends it. */
+function isMoved(attempts: readonly Attempt[]): boolean {
+  const [previous, last] = attempts.slice(-2);
+  return MOVED.test(last?.cause ?? "") && previous?.node !== last?.node;
+}
+
 function unexplainedOf(wanted: Submitted, { id, attempts }: Outcome, evidence: Evidence): string[] {
+  const upTo = (attempt: Attempt): readonly Attempt[] => attempts.slice(0, attempts.indexOf(attempt) + 1);
   return attempts
     .filter(({ cause }) => cause !== null && !(cause === "cancelled" && wanted.cancelled))
-    .filter((attempt) => !isExplained(wanted, attempt, evidence))
+    .filter((attempt) => !isExplained(wanted, attempt, evidence) && !(wanted.kind === "copy" && isMoved(upTo(attempt))))
     .map(({ number, cause }) => `${wanted.kind} ${id}: attempt ${number} failed and no fault explains it: ${cause}`);
 }
 
 const KILLED = /^(its runner was ended from outside|exit code 137|ended by the signal SIGKILL)$/;
 const LEASE_OVER = /^(the lease was not renewed for \d+ s|the node has lost touch with the others)/;
 const SILENT = /^the node that ran it has fallen silent$/;
+const MOVED = /^the copy cannot continue here: the journal of the previous attempt is on node /;
 const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
 
 /** Whether the attempt was made to fail, or a fault at the right time and place can make it fail in just this way. */
@@ -211,6 +222,10 @@ function isExplained(wanted: Submitted, attempt: Attempt, evidence: Evidence): b
   if (wanted.kind === "program") {
     if (KILLED.test(said)) return evidence.killed.has(`${wanted.id}/${number}`);
     return wanted.fails && said === "exit code 3" && attempt.exitCode === 3;
+  }
+  if (wanted.kind === "copy") {
+    if (KILLED.test(said)) return evidence.killed.has(`${wanted.id}/${number}`);
+    return wanted.fails && said.endsWith(": the source does not exist");
   }
   if (wanted.kind === "query") {
     if (SPARK_GONE.test(said)) return evidence.outages.sparkWasAway(ran);

@@ -1,6 +1,7 @@
 import type { ChaosClient } from "./chaos-client.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 import { withoutStep } from "./clock-step.ts";
+import { type CopiedRow, formatCopied } from "./copied-files.ts";
 import type { Attempt, Outcome, Submitted } from "./judge.ts";
 import { tableName } from "./metastore-tables.ts";
 
@@ -55,8 +56,9 @@ function attemptOf(shown: ShownAttempt, stored: StoredAttempt): Attempt {
   return { ...stored, number: shown.number, exitCode: shown.exit_code, cause: shown.cause };
 }
 
-/** For a refresh: the partitions that it reports as added, one per line. */
+/** For a refresh: the partitions that it reports as added, one per line. For a copy: its rows. */
 async function readResult(client: ChaosClient, id: number, kind: Submitted["kind"] | undefined): Promise<string> {
+  if (kind === "copy") return formatCopied(await json<CopiedRow[]>(client, `/commands/${id}/results?format=json`));
   if (kind !== "refresh") return (await json<{ results: string }>(client, `/commands/${id}/results`)).results;
   const rows = await json<{ partition: string }[]>(client, `/commands/${id}/results?format=json`);
   return rows.map(({ partition }) => partition).join("\n");

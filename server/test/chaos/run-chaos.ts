@@ -21,8 +21,8 @@ import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
  * stopped, machines reboot, PostgreSQL and Spark die, the second node is cut off and the clocks of the database and of
  * the third node step. Before that, the nodes share many equal programs without a fault, and the second node is cut off
  * once during a long program, which another node then runs again. Programs run on stub drivers, started for them or
- * waiting; queries run on a stub of a Spark Connect server; refreshes are those of the product. The programs and the
- * stub record what really ran.
+ * waiting; queries run on a stub of a Spark Connect server; refreshes and copies are those of the product. The programs
+ * and the stub record what really ran; what copies have written is compared with what they read.
  */
 export interface ChaosOptions {
   readonly seed: number;
@@ -84,8 +84,9 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
     partitions: partitionNames(),
   });
   const unlisted = await partitionFlaws(reader, submitted, outcomes);
+  const uncopied = await world.copies.findFlaws(copiesOf(submitted, outcomes));
   return {
-    verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
+    verdict: { ...verdict, lost: [...verdict.lost, ...unlisted, ...uncopied] },
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
     cutOffAnswers: world.cutOffAnswers,
@@ -104,13 +105,23 @@ function killedAttempts({ nodes, killedRunners }: ChaosWorld): Set<string> {
   );
 }
 
-async function prepareAccount({ spark, folders }: ChaosWorld, client: ChaosClient): Promise<void> {
+async function prepareAccount({ spark, folders, copies }: ChaosWorld, client: ChaosClient): Promise<void> {
   const cluster = `/api/v2/clusters/${QUERY_LABEL}`;
   await client.send("POST", "/api/v2/clusters", { labels: [QUERY_LABEL], engine: { type: "connect", url: spark.url } });
   // A failed start is not repeated for half a minute, so the cluster has to be up before the first fault.
   await client.send("PUT", `${cluster}/state`, { state: "start" });
   await until(async () => JSON.parse((await client.read(`${cluster}/state`)).text).state === "UP");
-  await client.send("PUT", "/api/v2/accounts", { account: { hdfs_http_address: folders.address } });
+  await client.send("PUT", "/api/v2/accounts", {
+    account: { hdfs_http_address: folders.address, ...copies.settings },
+  });
+}
+
+function copiesOf(
+  submitted: readonly Submitted[],
+  outcomes: readonly Outcome[],
+): { id: number; key: string; isDone: boolean }[] {
+  const done = new Set(outcomes.filter(({ status }) => status === "done").map(({ id }) => id));
+  return submitted.filter(({ kind }) => kind === "copy").map(({ id, key }) => ({ id, key, isDone: done.has(id) }));
 }
 
 /** The metastore must list every partition of each table whose refresh is done, exactly once. */

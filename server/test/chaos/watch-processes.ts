@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChaosWorld } from "./chaos-world.ts";
 
-export type ProcessKind = "runner" | "driver" | "waiting driver" | "server" | "PostgreSQL" | "Spark server";
+export type ProcessKind = "runner" | "driver" | "waiting driver" | "server" | "PostgreSQL" | "Spark server" | "copy";
 
 const KINDS: readonly (readonly [ProcessKind, RegExp])[] = [
   ["runner", /runner\.mjs/],
@@ -10,6 +10,7 @@ const KINDS: readonly (readonly [ProcessKind, RegExp])[] = [
   ["Spark server", /spark-connect-main\.ts/],
   ["waiting driver", /a-driver-that-waits/],
   ["driver", /program\.sh/],
+  ["copy", /copy\.json/],
 ];
 const LOOK_EVERY_MS = 500;
 
@@ -25,6 +26,7 @@ export async function watchProcesses(world: ChaosWorld, end: AbortSignal): Promi
     server: 0,
     PostgreSQL: 0,
     "Spark server": 0,
+    copy: 0,
   };
   while (!end.aborted) {
     const lines = (await world.processes()).map(({ commandLine }) => commandLine);

@@ -4,6 +4,7 @@ import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { silenceClockByFile } from "./silence-clock.ts";
+import { withStubCopies } from "./stub-copy.ts";
 import { stubDriver } from "./stub-driver.ts";
 import { stubStandby } from "./stub-standby.ts";
 
@@ -15,6 +16,7 @@ const {
   TEST_STANDBY = "0",
   TEST_ORPHAN_SECONDS,
   TEST_SILENCE,
+  TEST_STUB_COPIES = "0",
   ...env
 } = process.env;
 const driver = TEST_STANDBY === "1" ? stubStandby() : stubDriver;
@@ -25,6 +27,7 @@ const app = await startApp({
   isIsolated: true, // the programs are ours, and isolation has its own tests
   ...(TEST_ORPHAN_SECONDS === undefined ? {} : { orphanSeconds: Number(TEST_ORPHAN_SECONDS) }),
   ...(TEST_SILENCE === undefined ? {} : { silenceClock: silenceClockByFile(TEST_SILENCE) }),
+  ...(TEST_STUB_COPIES === "1" ? { commandKinds: withStubCopies } : {}),
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver }),
 });
 process.stdout.write(`ready ${app.url}\n`);

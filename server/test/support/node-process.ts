@@ -6,7 +6,7 @@ import { testCacheDir } from "./cache-dir.ts";
 
 /**
  * A node that can be killed. It uses the stub driver, with `TEST_STANDBY` a standby stub driver, or with `TEST_SPARK`
- * Spark.
+ * Spark. With `TEST_STUB_COPIES` it uses the stub of the copy program.
  */
 export interface NodeProcess {
   readonly url: string;

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import type { ProgramDriver } from "../../src/commands/programs/program-driver.ts";
 import { heapOf, statedHeap } from "../../src/commands/programs/spark-driver.ts";
+import { Fault } from "../../src/lib/fault.ts";
+
+/** The text of a program that is refused when it should start, and the cause that its log then has. */
+export const REFUSED_PROGRAM = "refused";
+export const REFUSAL = "the stub driver refuses this program";
 
 /**
  * Replaces Spark's driver by a real process in the real sandbox under the real runner, which runs the command's text as
@@ -10,8 +15,9 @@ export const stubDriver: ProgramDriver = {
   unready: () => null,
   memoryMiB: (command) => heapOf(command, 100),
   statedMemoryMiB: statedHeap,
-  commandLine: (run, { input }) =>
-    Promise.resolve({
+  async commandLine(run, { input }) {
+    if (run.programText === REFUSED_PROGRAM) throw new Fault("invalid", REFUSAL);
+    return {
       argv: ["/bin/sh", join(input, "program.sh")],
       env: {
         PATH: "/usr/bin:/bin",
@@ -21,6 +27,7 @@ export const stubDriver: ProgramDriver = {
       },
       files: { "program.sh": run.programText ?? "" },
       readOnly: [],
-    }),
+    };
+  },
   followProgress: () => () => Promise.resolve(0),
 };

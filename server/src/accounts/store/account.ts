@@ -78,6 +78,16 @@ export async function updateAccount(tx: Tx, account: AccountRow): Promise<Accoun
   );
 }
 
+/** Keys that were changed since the account was read are not marked. */
+export async function markStorageValidated(system: Queryable, account: AccountRow): Promise<void> {
+  if (account.storageValidated) return;
+  await system.query(
+    `update account set storage_validated = true
+      where id = $1 and not storage_validated and storage_access_key = $2 and storage_secret_key = $3`,
+    [account.id, account.storageAccessKey, account.storageSecretKey],
+  );
+}
+
 /** An account may be deleted between a caller's admission and this statement. */
 function only(rows: AccountRow[]): AccountRow {
   const [row] = rows;

@@ -11,7 +11,7 @@ import type { OpenTablePartitions } from "./table-partitions.ts";
 
 export interface AccountRefreshOptions {
   readonly accountTables: Pick<AccountTables, "of">;
-  readonly storage: AccountStorage;
+  readonly storage: Pick<AccountStorage, "open">;
   readonly openTablePartitions: OpenTablePartitions;
 }
 

@@ -11,7 +11,7 @@ const CALLS_AT_ONCE = 8;
 
 /** In the order of the questions: the answer, or why it cannot be given. */
 export async function checkFiles(
-  storage: AccountStorage,
+  storage: Pick<AccountStorage, "open">,
   accountId: number,
   questions: readonly FileQuestion[],
 ): Promise<(boolean | Fault)[]> {

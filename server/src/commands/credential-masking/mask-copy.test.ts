@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { pauseNode } from "../../../test/support/pause-node.ts";
 import { storedText } from "../../../test/support/stored-text.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { openSecrets } from "./command-secrets.ts";
@@ -10,6 +11,8 @@ import { copyWithSecret } from "../../../test/support/copy-arbitrary.ts";
 
 const given = useServer({ isIsolated: false });
 const copy = { command_type: "HadoopCommand", sub_command: "s3distcp" };
+
+pauseNode(given); // the process of a copy has its credentials in a private file
 
 describe("POST commands with credentials in a copy", () => {
   test.each([

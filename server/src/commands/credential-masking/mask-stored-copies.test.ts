@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { startApp, type App } from "../../app.ts";
 import { testConfig, useServer, type AccountClient } from "../../../test/support/given.ts";
+import { pauseNode } from "../../../test/support/pause-node.ts";
 import { storedText } from "../../../test/support/stored-text.ts";
 import type { Database } from "../../db/database.ts";
 import { reseal } from "../../db/reseal.ts";
@@ -14,6 +15,7 @@ import { openSecrets, secretsColumn } from "./command-secrets.ts";
 import { maskStoredCopies } from "./mask-stored-copies.ts";
 
 const given = useServer({ isIsolated: false });
+pauseNode(given); // it would lock the rows of commands that it claims
 const nodes: App[] = [];
 const folders: string[] = [];
 afterEach(async () => {

@@ -28,6 +28,8 @@ export interface AttemptFiles {
   readonly output: string;
   /** Standard error, with the messages of the runner and the queue. */
   readonly log: string;
+  /** Standard output of a copy, which is for the server and not for users. */
+  readonly report: string;
   /** The program's current folder. */
   readonly work: string;
   readonly eventLogFolder: string;
@@ -48,6 +50,7 @@ export function commandFiles(dataDir: string, accountId: number, commandId: numb
       status: join(own, "status.json"),
       output: join(own, "output"),
       log: join(own, "log"),
+      report: join(own, "report.jsonl"),
       work: join(own, "work"),
       eventLogFolder,
       applicationId,

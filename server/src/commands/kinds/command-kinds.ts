@@ -1,5 +1,5 @@
 import { type JobSource, noJobs } from "../results/job-source.ts";
-import type { RunnableKind, Executor } from "../execution/executor.ts";
+import type { RunnableKind } from "../execution/executor.ts";
 import { type ResultSource, printedResults } from "../results/result-source.ts";
 import type { SubmittableKind, SubmissionPlan } from "../submission/plan.ts";
 import type { RefreshEngine } from "../../accounts/contract.ts";
@@ -84,20 +84,16 @@ function unknownKind(name: string): CommandKind {
     runsOnConnect: false,
     memory: { reservedMiB: () => 0 },
     executor: {
-      ...unsupportedExecutor,
       unready: () =>
         `it waits for a node with a newer version of Headgate: this version cannot run commands of kind ${name}`,
+      needsNoDisk: true,
+      prepare: refuse,
+      adopt: refuse,
+      tidy: () => Promise.resolve(),
     },
     results: printedResults,
     jobs: noJobs,
   };
 }
 
-/** Runs kinds of commands that are accepted but not implemented: each command ends as `error` with that in its log. */
-export const unsupportedExecutor: Executor = {
-  unready: () => null,
-  needsNoDisk: true,
-  prepare: () => Promise.reject(new Fault("invalid", "not supported by this version")),
-  tidy: () => Promise.resolve(),
-  adopt: () => Promise.reject(new Fault("invalid", "not supported by this version")),
-};
+const refuse = (): Promise<never> => Promise.reject(new Fault("invalid", "not supported by this version"));

@@ -1,18 +1,27 @@
-import { noJobs } from "../results/job-source.ts";
-import { unsupportedExecutor, type CommandKind } from "./command-kinds.ts";
-import { printedResults } from "../results/result-source.ts";
+import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
+import { type CopyExecutorOptions, copyExecutor, COPY_MEMORY_MIB } from "../copies/copy-executor.ts";
+import { copyJobs } from "../copies/copy-jobs.ts";
+import { tableResults } from "../results/result-source.ts";
 import { planHadoop } from "../submission/hadoop.ts";
+import type { CommandKind } from "./command-kinds.ts";
 
-/** S3DistCp copies. They are accepted, and end as `error` until there is an executor for them. */
-export const s3distcpKind: CommandKind = {
-  name: "s3distcp",
-  plan: (body) => (body.command_type === "HadoopCommand" ? planHadoop(body) : undefined),
-  matches: ({ commandType }) => commandType === "HadoopCommand",
-  runsUsersCode: false,
-  needsCluster: true,
-  runsOnConnect: false,
-  memory: { reservedMiB: () => 0 },
-  executor: unsupportedExecutor,
-  results: printedResults,
-  jobs: noJobs,
-};
+export interface CopyParts {
+  readonly copies: CopyExecutorOptions;
+  readonly renderer: ResultRenderer;
+}
+
+/** S3DistCp copies (§4.4): each in a process of its own, without Spark. */
+export function s3distcpKind({ copies, renderer }: CopyParts): CommandKind {
+  return {
+    name: "s3distcp",
+    plan: (body) => (body.command_type === "HadoopCommand" ? planHadoop(body) : undefined),
+    matches: ({ commandType }) => commandType === "HadoopCommand",
+    runsUsersCode: false,
+    needsCluster: false,
+    runsOnConnect: true,
+    memory: { reservedMiB: () => COPY_MEMORY_MIB },
+    executor: copyExecutor(copies),
+    results: tableResults(renderer),
+    jobs: copyJobs,
+  };
+}

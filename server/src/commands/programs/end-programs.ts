@@ -3,7 +3,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
 import { listProcesses, type ProcessFacts } from "../../lib/process-table.ts";
-import { GRACE_SECONDS } from "./program-executor.ts";
+import { GRACE_SECONDS } from "../execution/runner-run.ts";
 
 const PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
 const RUNNER = /\/runner\.mjs (.+)$/;

@@ -1,13 +1,9 @@
 import { Fault } from "../../lib/fault.ts";
-import { type AttemptFiles, programFolders, type ProgramFolders } from "../execution/command-files.ts";
+import type { AttemptFiles } from "../execution/command-files.ts";
+import type { FoldersInside } from "../execution/confine-run.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { CommandRun } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
-import { sandboxLimits } from "../../engines/runner/allowance.ts";
-import type { ResourceLimits } from "../../engines/runner/protocol.ts";
-import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
-import type { Identity } from "../../engines/sandbox/confined-program.ts";
-import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 
 /** Turns a program into the command line of a process: Spark's driver, or a stub in tests. */
 export interface ProgramDriver {
@@ -23,13 +19,8 @@ export interface ProgramDriver {
   followProgress(files: AttemptFiles, accountId: number): () => Promise<number>;
 }
 
-/** The folders of the attempt, as the program sees them. */
-interface DriverFolders {
-  /** The current folder, writable. */
-  readonly work: string;
-  /** The folder of `DriverLaunch.files`; read-only. */
-  readonly input: string;
-  readonly eventLogFolder: string;
+/** The folders of the attempt, as the program sees them. `DriverLaunch.files` are in `input`. */
+interface DriverFolders extends FoldersInside {
   readonly applicationId: string;
 }
 
@@ -75,41 +66,3 @@ export const noDriver: ProgramDriver = {
   commandLine: () => Promise.reject(new Fault("unavailable", "Spark is not set up on this node")),
   followProgress: () => () => Promise.resolve(0),
 };
-
-/**
- * The paths at which a program sees its folders. In a sandbox they are the same for every program, so that a standby driver
- * sees the same paths as a driver that was started for its program, and no program sees the paths of the server.
- */
-export function foldersInside({ kind }: Sandbox, folder: string): Omit<DriverFolders, "applicationId"> {
-  const { work, input, events } = programFolders(kind === "bubblewrap" ? "/headgate" : folder);
-  return { work, input, eventLogFolder: events };
-}
-
-interface ConfinedFolders {
-  readonly folders: ProgramFolders;
-  readonly inside: Omit<DriverFolders, "applicationId">;
-  readonly identity: Identity | undefined;
-  readonly resources: ResourceLimits;
-}
-
-export function confineProgram(
-  sandbox: Sandbox,
-  { argv, env, readOnly }: Pick<DriverLaunch, "argv" | "env" | "readOnly">,
-  { folders, inside, identity, resources }: ConfinedFolders,
-): ProgramToRun {
-  return sandbox.confine({
-    argv,
-    env,
-    cwd: inside.work,
-    readOnly: [...readOnly, { path: folders.input, at: inside.input }],
-    writable: [
-      { path: folders.work, at: inside.work },
-      { path: folders.events, at: inside.eventLogFolder },
-      folders.storage,
-    ],
-    tmpFolder: folders.tmp,
-    userFolder: folders.user,
-    identity,
-    ...sandboxLimits(resources),
-  });
-}

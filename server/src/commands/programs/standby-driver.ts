@@ -11,7 +11,8 @@ import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import { accountIdentity, accountRoster, makeStandby } from "../execution/command-files.ts";
-import { confineProgram, foldersInside, type StandbyLaunch } from "./program-driver.ts";
+import { confineRun, foldersInside } from "../execution/confine-run.ts";
+import type { StandbyLaunch } from "./program-driver.ts";
 
 export interface StandbyDriverOptions {
   readonly dataDir: string;
@@ -62,7 +63,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     const orphanRule = orphan === null ? null : { ...orphan, busyFile: null, usersFolder: null };
     const rosterFolder = accountRoster(dataDir, accountId);
     await openRunnerClient(this.folder).start(
-      confineProgram(sandbox, program, { folders, inside, identity, resources }),
+      confineRun(sandbox, program, { folders, inside, identity, resources }),
       { ...limits, ...untimed, orphan: orphanRule, rosterFolder, resources },
       { greeting: program.greeting, waitSeconds: WAIT_SECONDS },
     );

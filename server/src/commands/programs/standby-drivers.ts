@@ -15,7 +15,8 @@ import { Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
 import { moveStandby } from "../execution/command-files.ts";
-import { foldersInside, type ProgramDriver } from "./program-driver.ts";
+import { foldersInside } from "../execution/confine-run.ts";
+import type { ProgramDriver } from "./program-driver.ts";
 import { endStandby, StandbyDriver, standbyFolders, type StandbyDriverOptions } from "./standby-driver.ts";
 
 export interface StandbyOptions extends StandbyDriverOptions {

@@ -19,6 +19,7 @@ export function resultLocator(targets: PublishTargetOptions, uploads: Uploads): 
       try {
         const uri = target.uriOf(command, RESULT_NAME);
         await uploads.put(command.accountId, target.store, uri, result);
+        await target.noteAccepted();
         return uri;
       } finally {
         await target.store.close();

@@ -133,6 +133,7 @@ export class Publisher {
       const files = commandFilesOf(attempt.accountId, attempt.id);
       for (const { name, content } of await publicationsOf(files, attempt, results)) {
         await uploads.put(attempt.accountId, target.store, target.uriOf(attempt, name), content);
+        await target.noteAccepted();
       }
       return undefined;
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Content } from "../results/command-result.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
+import { lazy } from "../../lib/lazy.ts";
 import { accountIdentity } from "../execution/command-files.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { type PublishedCommand, publishedPath } from "../output/command-text.ts";
@@ -85,6 +86,8 @@ async function sizeThere(store: ObjectStore, uri: string, signal: AbortSignal): 
 export interface PublishTarget {
   readonly store: ObjectStore;
   uriOf(command: PublishedCommand, name: string): string;
+  /** Call it after an upload. */
+  noteAccepted(): Promise<void>;
 }
 
 export interface PublishTargetOptions {
@@ -96,12 +99,15 @@ export async function openPublishTarget(
   { storage, diskGuard }: PublishTargetOptions,
   accountId: number,
 ): Promise<PublishTarget> {
-  const { store, location, hasKeys, hdfsHttpAddress } = await storage.open(accountId);
+  const opened = await storage.open(accountId);
+  const { store, location, hasKeys, hdfsHttpAddress } = opened;
+  let noteAccepted: PublishTarget["noteAccepted"] = () => Promise.resolve();
   try {
     const { scheme, key: path } = parseObjectUri(location);
     switch (scheme) {
       case "s3":
         if (!hasKeys) throw new ObjectStoreError("denied", "the account has no storage keys");
+        noteAccepted = lazy(() => opened.noteKeysWork());
         break;
       case "hdfs":
         if (hdfsHttpAddress === null) throw new ObjectStoreError("denied", "the account has no hdfs_http_address");
@@ -116,5 +122,5 @@ export async function openPublishTarget(
     throw error;
   }
   const root = location.replace(/\/+$/, "");
-  return { store, uriOf: (command, name) => `${root}${publishedPath(command, name)}` };
+  return { store, uriOf: (command, name) => `${root}${publishedPath(command, name)}`, noteAccepted };
 }

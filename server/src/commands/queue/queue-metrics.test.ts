@@ -98,14 +98,13 @@ test("durations are counted by type and outcome, once for each command, from its
   const cancelled = await submit(account, gatedProgram());
   await expect.poll(() => account.get(`/commands/${cancelled}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   await account.put(`/commands/${cancelled}`);
-  const { id: copy } = await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp" });
-  for (const id of [twice, ...failing, cancelled, copy]) await account.get(`/commands/${id}?wait_seconds=45`);
+  const { id: refresh } = await account.post("/commands", { template: "s3import", db_name: "d", hive_table: "t" });
+  for (const id of [twice, ...failing, cancelled, refresh]) await account.get(`/commands/${id}?wait_seconds=45`);
 
   expect(await grown(counted("SparkCommand", "done", "count"))).toBe(1);
   expect(await grown(counted("SparkCommand", "error", "count"))).toBe(2);
   expect(await grown(counted("SparkCommand", "cancelled", "count"))).toBe(1);
-  expect(await grown(counted("HadoopCommand", "error", "count"))).toBe(1);
-  expect(await grown(counted("HadoopCommand", "error", "sum"))).toBe(0);
+  expect(await grown(counted("HiveCommand", "error", "count"))).toBe(1);
   const seconds = await grown(counted("SparkCommand", "done", "sum"));
   expect(seconds).toBeGreaterThanOrEqual(1.2);
   expect(seconds).toBeLessThan(30);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
 import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
-import { stubDriver } from "../../../test/support/stub-driver.ts";
+import { REFUSAL, REFUSED_PROGRAM, stubDriver } from "../../../test/support/stub-driver.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
@@ -97,15 +97,12 @@ describe("a program", () => {
     expect(await attemptsOf(id)).toHaveLength(1);
   });
 
-  test("of a kind this version cannot run ends as an error that says so", async () => {
+  test("that is refused before it starts ends as an error that says why, even with retry", async () => {
     const account = await given.account();
-    const id = await submitProgram(account, "", {
-      command_type: "HadoopCommand",
-      sub_command: "s3distcp",
-      language: null,
-    });
+    const id = await submitProgram(account, REFUSED_PROGRAM, { retry: 1 });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error", start_time: null });
-    expect(logOf(account, id)).toContain("not supported by this version");
+    expect(logOf(account, id)).toContain(REFUSAL);
+    expect(await attemptsOf(id)).toHaveLength(1);
   });
 
   test("does not see the server's environment", async () => {

@@ -1,0 +1,153 @@
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { copyEnd, printReport, stubCopyProgram, submitCopy } from "../../../test/support/stub-copy.ts";
+import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
+import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
+import { JournalError } from "../../engines/s3-copy/journal-line.ts";
+import { commandFiles } from "../execution/command-files.ts";
+import { allKinds } from "../kinds/all-kinds.ts";
+import { CopyJournals } from "./copy-journals.ts";
+
+const PATIENCE = { timeout: 45_000 };
+const cleaned: CopyRequest[] = [];
+let failure: Error | undefined;
+let untilHeld: (request: CopyRequest) => Promise<void> = () => Promise.resolve();
+let journals: CopyJournals | undefined;
+let reason: string | null = null;
+
+const given = useServer({
+  commandKinds: (parts) => {
+    const cleanUp = async (request: CopyRequest): Promise<number> => {
+      cleaned.push(request);
+      await untilHeld(request);
+      if (failure !== undefined) throw failure;
+      return 1;
+    };
+    // Its list is apart from that of the server's own task, which would clean up too.
+    journals = new CopyJournals({ ...parts.copies, listFolder: join(parts.copies.dataDir, "test-copies"), cleanUp });
+    const program = { ...stubCopyProgram, unready: () => reason };
+    return allKinds({ ...parts, copies: { ...parts.copies, program, journals } });
+  },
+});
+
+beforeEach(() => {
+  cleaned.length = 0;
+  failure = undefined;
+  untilHeld = () => Promise.resolve();
+});
+
+const journalOf = (account: AccountClient, id: number): string =>
+  join(commandFiles(given.dataDir, account.accountId, id).folder, "copy");
+
+test("after the last attempt, what a failed copy has left is cleaned up with its own keys and words", async () => {
+  const account = await given.account();
+  const keys = { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" };
+  await account.put("/api/v2/accounts", { account: keys });
+  const id = await submitCopy(account, "exit 1", { retry: 1, retry_delay: 0 });
+  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
+  const path = journalOf(account, id);
+  await expect.poll(() => existsSync(path), PATIENCE).toBe(false);
+  const credentials = { accessKeyId: "AKIAACCESSOFACCOUNT0", secretAccessKey: "secret-of-account" };
+  expect(cleaned).toMatchObject([{ journalFolder: path, account: { s3: { credentials } } }]);
+  expect(cleaned[0]?.words[0]).toBe("--stub");
+});
+
+test("a copy that is done has left nothing", async () => {
+  const account = await given.account();
+  const id = await submitCopy(account, printReport(copyEnd()));
+  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
+  await expect.poll(() => existsSync(journalOf(account, id)), PATIENCE).toBe(false);
+  expect(cleaned).toEqual([]);
+});
+
+test("a clean-up that fails is repeated, and the journal stays until then", async () => {
+  const account = await given.account();
+  failure = new Error("the store does not answer");
+  const id = await submitCopy(account, "exit 1");
+  await expect.poll(() => cleaned.length, PATIENCE).toBe(1);
+  await journals?.settleAll();
+  expect(cleaned).toHaveLength(2);
+  expect(existsSync(journalOf(account, id))).toBe(true);
+  failure = undefined;
+  await journals?.settleAll();
+  expect(existsSync(journalOf(account, id))).toBe(false);
+});
+
+/** A copy whose clean-up has failed once. */
+async function leftCopy(account: AccountClient): Promise<{ journal: string; entry: string }> {
+  failure = new Error("the store does not answer");
+  const before = cleaned.length;
+  const id = await submitCopy(account, "exit 1");
+  await expect.poll(() => cleaned.length, PATIENCE).toBe(before + 1);
+  const entry = join(given.dataDir, "test-copies", `${account.accountId}-${id}`);
+  await expect.poll(() => readFileSync(entry, "utf8"), PATIENCE).not.toBe("");
+  return { journal: journalOf(account, id), entry };
+}
+
+test("a clean-up is given up a day after it has failed for the first time, however long ago the copy began", async () => {
+  const { journal, entry } = await leftCopy(await given.account());
+  const [day, now] = [24 * 3_600_000, Date.now()];
+  utimesSync(entry, new Date(now - 3 * day), new Date(now - 3 * day));
+  await journals?.settleAll();
+  expect(existsSync(journal)).toBe(true);
+  writeFileSync(entry, String(now - day - 1));
+  await journals?.settleAll();
+  expect(existsSync(journal)).toBe(false);
+  expect(existsSync(entry)).toBe(false);
+});
+
+test("a clean-up is not repeated if the journal is unreadable", async () => {
+  const account = await given.account();
+  failure = new JournalError("not a journal");
+  const id = await submitCopy(account, "exit 1");
+  await expect.poll(() => cleaned.length, PATIENCE).toBe(1);
+  await expect.poll(() => existsSync(journalOf(account, id)), PATIENCE).toBe(false);
+});
+
+test("a store that does not answer delays no other account", async () => {
+  const [slow, other] = [await leftCopy(await given.account()), await leftCopy(await given.account())];
+  failure = undefined;
+  const answer = Promise.withResolvers<void>();
+  untilHeld = ({ journalFolder }) => (journalFolder === slow.journal ? answer.promise : Promise.resolve());
+  const settled = journals?.settleAll();
+  await expect.poll(() => existsSync(other.journal), PATIENCE).toBe(false);
+  expect(existsSync(slow.journal)).toBe(true);
+  answer.resolve();
+  await settled;
+  expect(existsSync(slow.journal)).toBe(false);
+});
+
+test("an account whose clean-ups fail gets only a few tries in a round, for another journal each time", async () => {
+  const account = await given.account();
+  const left: string[] = [];
+  for (let at = 0; at < 4; at += 1) left.push((await leftCopy(account)).journal);
+  cleaned.length = 0;
+  await journals?.settleAll();
+  expect(cleaned).toHaveLength(3);
+  await journals?.settleAll();
+  expect(new Set(cleaned.map(({ journalFolder }) => journalFolder))).toEqual(new Set(left));
+  failure = undefined;
+  await journals?.settleAll();
+  expect(left.filter((journal) => existsSync(journal))).toEqual([]);
+});
+
+test("the journal of a command that was deleted with its account is removed", async () => {
+  const account = await given.account();
+  const gone = { id: 999_999, accountId: account.accountId };
+  await journals?.open(gone, true);
+  writeFileSync(join(journalOf(account, gone.id), "journal.jsonl"), "");
+  await journals?.settleAll();
+  expect(existsSync(journalOf(account, gone.id))).toBe(false);
+  expect(cleaned).toEqual([]);
+});
+
+test("a copy waits, and says why, while its program is not there", async () => {
+  const account = await given.account();
+  reason = "the copy program cannot be set up: there is no space";
+  const id = await submitCopy(account, printReport(copyEnd()));
+  await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ waiting_reason: reason });
+  reason = null;
+  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
+});

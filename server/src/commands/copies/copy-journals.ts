@@ -1,0 +1,153 @@
+/**
+ * The journals of copies on this node. A journal is in the folder of its command, so all attempts of the command share it,
+ * and lasts until the command has ended. The command may end without this node, between two attempts or because the node
+ * was silent. Therefore a list of open journals is stored apart, and a periodic task cleans up those of ended commands.
+ */
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
+import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
+import { JournalError } from "../../engines/s3-copy/journal-line.ts";
+import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
+import type { Log } from "../../lib/log.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
+import { accountIdentity, commandFiles } from "../execution/command-files.ts";
+import { findCopy } from "../store/copies.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
+import { copyRequest, type RequestServices } from "./copy-request.ts";
+
+export interface CopyJournalsOptions extends RequestServices {
+  readonly dataDir: string;
+  /** The folder of the list of open journals. */
+  readonly listFolder?: string;
+  /** Aborts the uploads that killed attempts have left open. */
+  readonly cleanUp: (request: CopyRequest, signal: AbortSignal) => Promise<number>;
+  readonly log: Log;
+}
+
+export type JournalOwner = Pick<RunnableCommand, "id" | "accountId">;
+
+const CLEAN_UP_LIMIT_MS = 10_000;
+/** A store that is unreachable for longer keeps its unfinished uploads. */
+const GIVE_UP_MS = 24 * 3_600_000;
+/** Accounts whose journals are settled at the same time. */
+const ACCOUNTS_AT_ONCE = 4;
+/** Clean-ups of one account that may fail in a round. The others wait for the next round. */
+const FAILURES_PER_ROUND = 3;
+const ENTRY = /^(\d+)-(\d+)$/;
+
+export class CopyJournals {
+  readonly #options: CopyJournalsOptions;
+  readonly #list: string;
+  readonly #underWay = new Set<number>();
+
+  constructor(options: CopyJournalsOptions) {
+    this.#options = options;
+    this.#list = options.listFolder ?? join(options.dataDir, "open-copies");
+  }
+
+  pathOf({ accountId, id }: JournalOwner): string {
+    return join(commandFiles(this.#options.dataDir, accountId, id).folder, "copy");
+  }
+
+  /** `isNew`: no attempt has begun before, so a journal that is there was never used. */
+  async open(owner: JournalOwner, isNew: boolean): Promise<void> {
+    const path = this.pathOf(owner);
+    if (isNew) await removeTree(path);
+    await mkdir(this.#list, { recursive: true, mode: 0o700 });
+    await writeFile(this.#entryOf(owner), "");
+    await makeOwnedFolder(path, accountIdentity(owner.accountId));
+  }
+
+  /**
+   * Removes the journal if the command has ended, after what its attempts have left open was aborted. False: that failed,
+   * and it is tried again later.
+   */
+  async settle(owner: JournalOwner): Promise<boolean> {
+    if (this.#underWay.has(owner.id)) return true;
+    this.#underWay.add(owner.id);
+    try {
+      if (!(await this.#isOver(owner))) return true;
+      if (!(await this.#cleanUp(owner))) return false;
+      await removeTree(this.pathOf(owner));
+      await rm(this.#entryOf(owner), { force: true });
+      return true;
+    } finally {
+      this.#underWay.delete(owner.id);
+    }
+  }
+
+  /** Settles all open journals. The stores of one account cannot delay other accounts for long. */
+  async settleAll(): Promise<void> {
+    const inSlot = limitConcurrency(ACCOUNTS_AT_ONCE);
+    const accounts = Map.groupBy(await this.#listed(), ({ accountId }) => accountId).values();
+    await Promise.all([...accounts].map((owners) => inSlot(() => this.#settleSome(owners))));
+  }
+
+  async #settleSome(owners: readonly JournalOwner[]): Promise<void> {
+    let failures = 0;
+    for (const owner of owners) {
+      if (!(await this.settle(owner))) failures += 1;
+      if (failures >= FAILURES_PER_ROUND) return;
+    }
+  }
+
+  /** Those whose clean-up has failed come last, the one that failed last as the last of all. */
+  async #listed(): Promise<JournalOwner[]> {
+    const names = await readdir(this.#list).catch(() => []);
+    const owners = names.flatMap((name) => {
+      const [, accountId, id] = ENTRY.exec(name) ?? [];
+      return id === undefined ? [] : [{ accountId: Number(accountId), id: Number(id) }];
+    });
+    const triedAt = new Map<JournalOwner, number>();
+    for (const owner of owners) {
+      const entry = await stat(this.#entryOf(owner)).catch(() => undefined);
+      triedAt.set(owner, entry === undefined || entry.size === 0 ? 0 : entry.mtimeMs);
+    }
+    return owners.toSorted((one, other) => (triedAt.get(one) ?? 0) - (triedAt.get(other) ?? 0));
+  }
+
+  #entryOf({ accountId, id }: JournalOwner): string {
+    return join(this.#list, `${accountId}-${id}`);
+  }
+
+  /** A command that is gone was deleted with its account. A run that was lost may still be ending. */
+  async #isOver({ accountId, id }: JournalOwner): Promise<boolean> {
+    const { db, dataDir } = this.#options;
+    const copy = await findCopy(db, id);
+    if (copy === undefined) return true;
+    if (!copy.hasEnded) return false;
+    const { folder } = commandFiles(dataDir, accountId, id).attempt(copy.attempt);
+    const view = await openRunnerClient(folder).observe();
+    return view.state === "absent" || isOver(view);
+  }
+
+  /** False: it is tried again later. */
+  async #cleanUp(owner: JournalOwner): Promise<boolean> {
+    const { db, cleanUp, log } = this.#options;
+    const copy = await findCopy(db, owner.id);
+    if (copy === undefined || copy.isDone) return true;
+    const journalFolder = this.pathOf(owner);
+    try {
+      const request = await copyRequest(this.#options, owner.id, { journalFolder, scratchFolder: journalFolder });
+      const aborted = await cleanUp(request, AbortSignal.timeout(CLEAN_UP_LIMIT_MS));
+      if (aborted > 0) log.info({ command: owner.id, aborted }, "cleaned up what a copy had left unfinished");
+      return true;
+    } catch (error) {
+      const isLast = error instanceof JournalError || Date.now() - (await this.#noteFailure(owner)) > GIVE_UP_MS;
+      const next = isLast ? "it is not tried again" : "it will be tried again";
+      log.warn({ err: error, command: owner.id }, `unfinished uploads of a copy could not be aborted; ${next}`);
+      return isLast;
+    }
+  }
+
+  /** Returns the time of the first failure, which the entry of the list contains from then on. */
+  async #noteFailure(owner: JournalOwner): Promise<number> {
+    const path = this.#entryOf(owner);
+    const noted = await readFile(path, "utf8").catch(() => "");
+    const first = noted === "" ? Date.now() : Number(noted);
+    await writeFile(path, String(first));
+    return first;
+  }
+}
