@@ -25,6 +25,9 @@ export async function startHeadgate(settings: Record<string, string> = {}): Prom
     HEADGATE_PORT: "0",
     HEADGATE_RATE_LIMIT: "0",
     ...settings,
+  }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
   });
   const token = readFileSync(join(dataDir, "admin-token"), "utf8").trim();
   const call = async <Reply>(method: string, path: string, body?: object): Promise<Reply> => {

@@ -1,0 +1,95 @@
+import type { Result } from "./compare.ts";
+
+/** What a case works on, for rates. */
+export interface Amount {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** A figure that the copy engine shall reach. */
+export interface Aim {
+  readonly says: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+const MIB = 1024 * 1024;
+const WIDTHS = [0, 9, 16, 9, 10, 14, 9, 9];
+
+export function printResults(title: string, results: readonly Result[], { files, bytes }: Amount): void {
+  console.log(`\n${title}`);
+  printRow(["", "wall s", "best–worst", "CPU s", "MiB/s", "files/CPU s", "MiB peak", "× ours"]);
+  const ours = results[0]?.wallSeconds ?? Number.NaN;
+  for (const { name, wallSeconds, cpuSeconds, peakMiB, bestSeconds, worstSeconds } of results) {
+    printRow([
+      name,
+      wallSeconds.toFixed(2),
+      `${bestSeconds.toFixed(2)}–${worstSeconds.toFixed(2)}`,
+      cpuSeconds.toFixed(2),
+      (bytes / MIB / wallSeconds).toFixed(0),
+      (files / cpuSeconds).toFixed(0),
+      peakMiB.toFixed(0),
+      (wallSeconds / ours).toFixed(2),
+    ]);
+  }
+}
+
+/** Returns whether all of them are reached. */
+export function printAims(aims: readonly Aim[]): boolean {
+  let isReached = true;
+  for (const { says, value, unit, atLeast = -Infinity, atMost = Infinity } of aims) {
+    const holds = value >= atLeast && value <= atMost;
+    const limit = atMost === Infinity ? `at least ${atLeast}` : `at most ${atMost}`;
+    console.log(
+      `  ${holds ? "yes" : "NO "}  ${says}: ${value.toFixed(value < 100 ? 2 : 0)}${unit} (aim: ${limit}${unit})`,
+    );
+    isReached = isReached && holds;
+  }
+  return isReached;
+}
+
+/** How many times as long the fastest peer takes. */
+export function aimAgainstPeers(results: readonly Result[], atLeast: number): Aim {
+  const [ours, ...others] = results;
+  const best = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ wallSeconds }) => wallSeconds));
+  return {
+    says: "speed as a multiple of the fastest peer's",
+    value: best / (ours?.wallSeconds ?? 0),
+    unit: "×",
+    atLeast,
+  };
+}
+
+/** For copies inside the server: its own limit, with less of the client's CPU than the peers need. */
+export function aimsAtServerLimit(results: readonly Result[]): Aim[] {
+  const [ours, ...others] = results;
+  const floor = others.find(({ isFloor }) => isFloor);
+  const leastCpu = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ cpuSeconds }) => cpuSeconds));
+  return [
+    {
+      says: "speed as a share of the server's limit",
+      value: (100 * (floor?.wallSeconds ?? Number.NaN)) / (ours?.wallSeconds ?? 0),
+      unit: " %",
+      atLeast: 95,
+    },
+    {
+      says: "CPU as a multiple of the leanest peer's",
+      value: (ours?.cpuSeconds ?? 0) / leastCpu,
+      unit: "×",
+      atMost: 1,
+    },
+  ];
+}
+
+export function aimPerCpuSecond(results: readonly Result[], files: number): Aim {
+  const value = files / (results[0]?.cpuSeconds ?? Number.NaN);
+  return { says: "files per second of client CPU", value, unit: "", atLeast: 4000 };
+}
+
+export function printRow(cells: readonly string[]): void {
+  console.log(
+    cells.map((cell, index) => (index === 0 ? cell.padEnd(20) : cell.padStart(WIDTHS[index] ?? 10))).join(""),
+  );
+}
