@@ -79,6 +79,14 @@ describe.skipIf(sparkIsMissing)("a copy with a real HDFS", () => {
     expect(await namesBelow(there)).toEqual([]);
   });
 
+  test("has the right bytes although the memory of its parts is used again", async () => {
+    const large = randomBytes(80 * MIB);
+    const src = copies.putFiles({ large });
+    const dest = folder();
+    expect((await run(`--src ${src} --dest ${dest}`, { bufferMiB: 20 })).end.failure).toBeNull();
+    expect((await contentsOf(`${dest}/large`)).equals(large)).toBe(true);
+  });
+
   test("joins groups, and appends to them", async () => {
     const dest = folder();
     const args = `--dest ${dest} --groupBy '.*/(log)-.*' --appendToLastFile`;

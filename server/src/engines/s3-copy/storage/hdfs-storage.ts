@@ -8,6 +8,7 @@ import { changedWhileCopied, isUnchanged, removeUnchanged } from "./file-storage
 import { lastName, NO_ATTRIBUTES, nameBelow, type FoundFile, type OutputWriter, type Storage } from "./storage.ts";
 
 const PAGE_FILES = 1000;
+const PIECE_BYTES = 256 * 1024;
 /** Less than the time between the request to end and the kill. */
 const REMOVE_MS = 8_000;
 
@@ -116,6 +117,11 @@ function hdfsWriter(
   };
 }
 
+/** A stream and a socket hold what they have not sent yet, but the memory of parts is used again. */
+function* copiesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
+}
+
 class OrderedParts {
   readonly #parts = new Map<
     number,
@@ -125,7 +131,7 @@ class OrderedParts {
   #isEnded = false;
   #failure: { readonly error: unknown } | undefined;
 
-  /** Resolves when the part was taken. */
+  /** Resolves when the part was taken: its memory can be used again. */
   add(number: number, bytes: readonly Buffer[]): Promise<void> {
     return new Promise((taken, fail) => {
       if (this.#failure !== undefined) {
@@ -153,7 +159,7 @@ class OrderedParts {
       if (this.#failure !== undefined) throw this.#failure.error;
       const part = this.#parts.get(number);
       if (part !== undefined) {
-        yield* part.bytes;
+        for (const bytes of part.bytes) yield* copiesOf(bytes);
         part.taken();
         this.#parts.delete(number);
         number += 1;
