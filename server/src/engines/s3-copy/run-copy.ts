@@ -70,7 +70,7 @@ class Copy {
   readonly #request: CopyRequest;
   readonly #channels: CopyChannels;
   readonly #limits: CopyLimits;
-  /** Aborted by the first failure, so that nothing goes on in vain. */
+  /** Aborted by the first failure, so that running transfers stop. */
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   readonly #meter: CopyMeter;
@@ -224,7 +224,7 @@ class Copy {
         yield output;
       }
     } catch (error) {
-      this.#failed.abort(error); // what runs is in vain
+      this.#failed.abort(error); // stops running transfers
       throw error;
     }
     this.#meter.countEarlier(summary.doneFiles, summary.doneBytes);

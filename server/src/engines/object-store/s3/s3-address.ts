@@ -15,7 +15,7 @@ export interface BucketAddress {
   readonly host: string;
   /** Empty, or begins with a slash; never ends with one. */
   readonly basePath: string;
-  /** Nobody but the receiver can change a body on the way, so its bytes need no signature. */
+  /** TLS or loopback protects the body on its way, so its bytes need no signature. */
   readonly isProtected: boolean;
 }
 

@@ -56,7 +56,7 @@ export class EarlierOutputs {
     return this.#isEntry && this.#cursor.key === name ? this.#take().known : UNKNOWN;
   }
 
-  /** The names that attempts have begun and that nobody has asked for. */
+  /** Names that earlier attempts have begun and that the plan no longer has. */
   async superseded(signal?: AbortSignal): Promise<SortedRecords> {
     while (this.#isEntry) this.#passOver();
     return this.#superseded.finish(signal);
