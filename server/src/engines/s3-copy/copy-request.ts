@@ -1,8 +1,8 @@
 import type { S3Credentials } from "../object-store/s3/sign-request.ts";
 
 /**
- * What the server gives to the process of a copy, as JSON in a file that only its user can read. Nothing of it is in the
- * process's arguments or environment.
+ * The request that the server gives to the process of a copy, as JSON in a file that only its user can read. Its contents
+ * are neither in the process's arguments nor in its environment.
  */
 export interface CopyRequest {
   /** The arguments of the command: split into words, macros filled in, credentials in the clear. */
@@ -18,7 +18,7 @@ export interface CopyRequest {
   readonly bufferMiB: number;
 }
 
-/** What the account may read and write. */
+/** The stores that the account can read and write. */
 export interface CopyAccount {
   readonly s3: {
     /** `http(s)://host[:port][/path]`; null: the AWS endpoint of the region. */

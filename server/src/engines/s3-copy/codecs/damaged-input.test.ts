@@ -92,7 +92,7 @@ test("a checksum that differs is reported", async () => {
   expect(await outcome("lzo", lzop)).toMatch(/^lzop header checksum differs/);
 });
 
-test("a member behind zeros is reported, not dropped", async () => {
+test("a member after zeros is reported, not dropped", async () => {
   const member = gzipSync(contents);
   const hidden = Buffer.concat([member, Buffer.alloc(70_000), member]);
   expect(await outcome("gzip", hidden)).toMatch(/^data follows after zeros/);

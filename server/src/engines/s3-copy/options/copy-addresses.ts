@@ -37,7 +37,7 @@ export function oldSchemeOf(text: string): OldScheme | null {
   return scheme === "s3a" || scheme === "s3n" ? scheme : null;
 }
 
-/** Buckets have no colon. A secret may contain slashes, so that the `@` can be far behind the bucket. */
+/** Buckets have no colon. A secret may contain slashes, so that the `@` can be far after the bucket. */
 function hasCredentials(uri: string): boolean {
   const [, scheme = "", rest = ""] = /^([^:/]*):\/\/(.*)$/s.exec(uri) ?? [];
   const [authority = ""] = rest.split("/", 1);

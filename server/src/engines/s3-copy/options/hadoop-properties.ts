@@ -1,7 +1,7 @@
 import type { S3Credentials } from "../../object-store/s3/sign-request.ts";
 import { CopyArgumentError } from "./copy-argument-error.ts";
 
-/** What the `-D` properties of a copy mean. */
+/** The effects of the `-D` properties of a copy. */
 export interface HadoopProperties {
   readonly credentials: S3Credentials | null;
   readonly parallelism: number | null;
@@ -27,7 +27,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ]),
 ]);
 
-/** Of properties with the same meaning the last one wins. A number of tasks is the largest that is asked for. */
+/** If several properties have the same meaning, the last one wins; of numbers of tasks, the largest. */
 export function readProperties(properties: readonly (readonly [string, string | null])[]): HadoopProperties {
   const keys = new Map<Meaning, string>();
   const tasks: number[] = [];

@@ -2,7 +2,7 @@ import { complementOf, type CodePoints } from "./code-points.ts";
 import { letterClass, propertyClass, unicodeName } from "./named-classes.ts";
 import { cannotTranslate, type PatternText } from "./pattern-text.ts";
 
-/** What an escape that stands for characters means. */
+/** The meaning of an escape that stands for characters. */
 export type Escape =
   | { readonly kind: "character"; readonly codePoint: number }
   | { readonly kind: "set"; readonly set: CodePoints }

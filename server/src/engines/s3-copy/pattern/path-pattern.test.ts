@@ -179,7 +179,7 @@ test("groups without repetitions around them capture like JavaScript's", () => {
   );
 });
 
-test("an expression that backtracks badly is decided at once", () => {
+test("an expression on which backtracking would take for ever is matched in milliseconds", () => {
   const pattern = compileGroupPattern("(a*)*(a*)*(a*)*b");
   const start = performance.now();
   expect(pattern.groupKey("a".repeat(5000))).toBeNull();

@@ -4,7 +4,7 @@ import { readEscape } from "./java-escape.ts";
 import { letterClass, lineTerminators } from "./named-classes.ts";
 import { cannotTranslate, PatternText } from "./pattern-text.ts";
 
-/** What Java's flags change and RE2 has not. */
+/** Flags of Java that RE2 does not have. */
 interface Flags {
   /** (?s): `.` matches line terminators. */
   readonly isDotAll: boolean;

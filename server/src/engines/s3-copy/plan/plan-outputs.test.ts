@@ -312,7 +312,7 @@ describe("a plan", () => {
     expect(plan.summary).toMatchObject({ listedFiles: 3, matchedFiles: 2, skippedFiles: 0 });
   });
 
-  test("is wrong at once if a pattern is wrong", () => {
+  test("fails before anything is listed if a pattern is wrong", () => {
     expect(() => planOf([], { srcPattern: "(?=a)" })).toThrow("lookahead");
     expect(() => planOf([], { groupBy: ".*" })).toThrow("--groupBy must contain a group");
   });

@@ -8,7 +8,7 @@ import { decodeSource } from "./source-record.ts";
 
 const TURN_RECORDS = 2000;
 
-/** What a previous manifest leaves to copy. */
+/** Receives the result of the comparison with a previous manifest. */
 export interface Compared {
   /** Called for each source that the manifest does not list, in path order. */
   readonly onNew: (source: SourceFile) => void;

@@ -57,7 +57,7 @@ export class RecordCursor {
   /** The position in the file of the buffer's first byte. */
   #base: number;
   #filled = 0;
-  /** Of the current record, in the buffer. */
+  /** Positions of the current record in the buffer. */
   #start = 0;
   #keyEnd = 0;
   #next = 0;

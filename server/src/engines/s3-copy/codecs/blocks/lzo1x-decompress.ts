@@ -1,7 +1,7 @@
 import { CodecError } from "./codec-error.ts";
 import { copyEarlier, copyLiterals } from "./copy-bytes.ts";
 
-/** What an instruction `0000xxxx` means depends on the number of literals that were copied last, at most 4. */
+/** The meaning of an instruction `0000xxxx` depends on the number of literals that were copied last, at most 4. */
 const AFTER_LONG_LITERALS = 4;
 const SHORT_LITERALS = 3;
 
