@@ -25,8 +25,8 @@ export interface CopyExecutorOptions extends RunnerOptions, RequestServices, Cop
   readonly nodeId: string;
 }
 
-/** Node itself, the lists and plans of a copy, and its connections. */
-const PROCESS_MIB = 160;
+/** Node itself, its threads, the lists and plans of a copy, its connections, and buffers that are not collected yet. */
+const PROCESS_MIB = 224;
 export const COPY_MEMORY_MIB = PROCESS_MIB + BUFFER_MIB;
 
 /** Runs copies under detached runners, as programs run. */

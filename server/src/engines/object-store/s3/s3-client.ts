@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
+import { limitConcurrency } from "../../../lib/limit-concurrency.ts";
 import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
 import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
@@ -204,9 +205,13 @@ export class S3Client {
     if (this.#regions.placeOf(bucket).isProtected) return UNSIGNED_PAYLOAD;
     if (body.length <= syncHashBytes) return hash("sha256", body);
     // Not on the main thread, because a part has megabytes. Our buffers are never on shared memory.
-    return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
+    const bytes = body as Uint8Array<ArrayBuffer>;
+    return Buffer.from(await inDigest(() => webcrypto.subtle.digest("SHA-256", bytes))).toString("hex");
   }
 }
+
+/** It copies the bytes, so few are made at the same time. */
+const inDigest = limitConcurrency(2);
 
 function bodyOf({ body }: S3Call): Buffer | Readable | null {
   if (body === undefined || isSentWhole(body)) return body ?? null;

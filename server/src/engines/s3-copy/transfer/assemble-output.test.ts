@@ -74,7 +74,7 @@ async function assemble(
     copyPartBytes: 64 * MIB,
     inSlot: limitConcurrency(4),
     budget,
-    buffers: new PartBuffers(partMiB * MIB),
+    buffers: new PartBuffers(partMiB * MIB, 64 * MIB),
     onWritten: () => undefined,
   });
   return parts.sort((one, other) => one.number - other.number);
@@ -150,8 +150,8 @@ describe("an assembled output", () => {
 
   test("takes memory for its parts and gives it back", async () => {
     const budget = new RecordedBudget();
-    await assemble([20 * MIB, 3 * MIB, 3 * MIB], 10, false, budget);
-    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 6 * MIB]);
+    await assemble([20 * MIB, MIB, MIB], 10, false, budget);
+    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 2.5 * MIB]); // a quarter of a part is the least that holds the rest
     expect(budget.given).toHaveLength(3);
     expect(budget.given).toEqual(expect.arrayContaining(budget.taken));
   });
@@ -176,7 +176,7 @@ describe("an assembled output", () => {
       copyPartBytes: 64 * MIB,
       inSlot: limitConcurrency(2),
       budget: new ByteBudget(64 * MIB, new AbortController().signal),
-      buffers: new PartBuffers(5 * MIB),
+      buffers: new PartBuffers(5 * MIB, 64 * MIB),
       onWritten: () => undefined,
     });
     await expect(failing).rejects.toThrow("no such source");

@@ -125,13 +125,15 @@ class Assembly {
 
   async #open(): Promise<PendingPart> {
     const bytes = Math.min(this.#options.partBytes, this.#totalBytes - this.#offset);
-    await this.#options.budget.take(bytes);
-    return { buffer: this.#options.buffers.take(bytes), filled: 0, reads: [] };
+    const { budget, buffers } = this.#options;
+    await budget.take(buffers.roundUp(bytes));
+    return { buffer: buffers.take(bytes), filled: 0, reads: [] };
   }
 
   #close({ buffer }: PendingPart): void {
-    this.#options.budget.give(buffer.length);
-    this.#options.buffers.give(buffer);
+    const { budget, buffers } = this.#options;
+    buffers.give(buffer);
+    budget.give(buffers.roundUp(buffer.length));
   }
 
   #flush(): void {

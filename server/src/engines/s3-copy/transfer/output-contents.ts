@@ -3,6 +3,7 @@ import { decodeStream, encodeStream } from "../codecs/codec.ts";
 import { CopyError } from "../copy-error.ts";
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import type { Storage } from "../storage/storage.ts";
+import { noteDropped } from "./dropped-memory.ts";
 
 export interface ReadOptions {
   readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;
@@ -75,6 +76,7 @@ export async function* readAhead(
     fill();
     onRead(bytes.length);
     yield bytes;
+    noteDropped(bytes.length);
   }
 }
 
@@ -95,6 +97,7 @@ export async function* cutParts(
     for (let rest = given; rest.length > 0;) {
       if (filled === size) {
         yield part === undefined ? first.splice(0) : [part];
+        noteDropped(size);
         number += 1;
         [filled, size] = [0, await sizeOf(number)];
         part = Buffer.allocUnsafeSlow(size);
@@ -105,6 +108,7 @@ export async function* cutParts(
       filled += taken.length;
       rest = rest.subarray(taken.length);
     }
+    noteDropped(given.length);
   }
   if (filled > 0) yield part === undefined ? first : [part.subarray(0, filled)];
 }

@@ -22,6 +22,9 @@ const COPY_SIZES = { wholeBytes: 256 * MIB, partBytes: 128 * MIB };
 /** The least number of parts that fit into the memory of a copy. */
 export const PARTS_IN_MEMORY = 4;
 
+/** Smaller files are read into memory of their own, which costs less than to keep it. */
+const REUSED_BYTES = MIB;
+
 export interface TransferOptions {
   /** Called when the first source is known. */
   readonly from: () => Storage;
@@ -75,7 +78,7 @@ export class OutputTransfer {
     const { to, copy, bufferBytes, signal, slots } = options;
     this.#options = options;
     this.#budget = new ByteBudget(bufferBytes, signal);
-    this.#buffers = new PartBuffers(this.#partBytes(0));
+    this.#buffers = new PartBuffers(this.#partBytes(0), bufferBytes);
     this.#inSlot = limitConcurrency(slots);
     this.#copySizes = options.copySizes ?? COPY_SIZES;
     this.#withoutParts = to instanceof S3Storage && copy.disableMultipartUpload ? to : undefined;
@@ -150,13 +153,16 @@ export class OutputTransfer {
   async #copySmall(source: SourceFile, uri: string): Promise<number> {
     const { to, onBytes } = this.#options;
     const from = this.#options.from();
-    const wait = this.#budget.take(source.size);
+    const held = this.#buffers.roundUp(source.size);
+    const wait = this.#budget.take(held);
     if (wait !== undefined) await wait;
+    const into = source.size < REUSED_BYTES ? undefined : this.#buffers.take(source.size);
     try {
-      const { bytes, attributes } = await from.read(source, { offset: 0, length: source.size });
+      const { bytes, attributes } = await from.read(source, { offset: 0, length: source.size }, into);
       await to.write(uri, bytes, kept(source, attributes));
     } finally {
-      this.#budget.give(source.size);
+      if (into !== undefined) this.#buffers.give(into);
+      this.#budget.give(held);
     }
     onBytes(source.size);
     return source.size;
