@@ -26,7 +26,7 @@ export interface CopyExecutorOptions extends RunnerOptions, RequestServices, Cop
 }
 
 /** Node itself, its threads, the lists and plans of a copy, its connections, and buffers that are not collected yet. */
-const PROCESS_MIB = 224;
+const PROCESS_MIB = 256;
 export const COPY_MEMORY_MIB = PROCESS_MIB + BUFFER_MIB;
 
 /** Runs copies under detached runners, as programs run. */

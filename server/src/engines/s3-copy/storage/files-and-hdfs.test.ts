@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -28,6 +29,15 @@ const allFiles = (): Record<string, string> =>
   Object.fromEntries([...hdfs.files].map(([path, { bytes }]) => [path, bytes.toString()]));
 
 describe("a copy with HDFS", () => {
+  test("has the right bytes although the memory of its parts is used again", async () => {
+    const large = randomBytes(60 * 1024 * 1024);
+    const src = put("reused/large", "");
+    writeFileSync(join(copies.files, "reused/large"), large);
+    const args = `--src ${src} --dest hdfs:///reused --multipartUploadChunkSize 5`;
+    expect((await copies.run(args, { account, bufferMiB: 20 })).end.failure).toBeNull();
+    expect(hdfs.files.get("/reused/large")?.bytes.equals(large)).toBe(true);
+  });
+
   test("reads and writes files, whatever slashes the addresses have", async () => {
     hdfs.put("/in/a", "1");
     hdfs.put("/in/b/c", "22");

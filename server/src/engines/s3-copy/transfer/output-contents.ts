@@ -83,7 +83,7 @@ export async function* readAhead(
 /**
  * Cuts a stream into parts. `sizeOf` is asked for the size of each part, counted from 1, before it begins; only the last
  * part is smaller. The first part consists of the pieces that came, because most outputs are small. The others are one
- * piece each, so that they need not be joined.
+ * piece each, so that they need not be joined. The memory of a part is used again for the part after the next.
  */
 export async function* cutParts(
   contents: AsyncIterable<Buffer>,
@@ -93,14 +93,14 @@ export async function* cutParts(
   let [filled, size] = [0, await sizeOf(number)];
   const first: Buffer[] = [];
   let part: Buffer | undefined;
+  let previous: Buffer | undefined;
   for await (const given of contents) {
     for (let rest = given; rest.length > 0;) {
       if (filled === size) {
         yield part === undefined ? first.splice(0) : [part];
-        noteDropped(size);
         number += 1;
         [filled, size] = [0, await sizeOf(number)];
-        part = Buffer.allocUnsafeSlow(size);
+        [previous, part] = [part, previous?.length === size ? previous : Buffer.allocUnsafeSlow(size)];
       }
       const taken = rest.subarray(0, size - filled);
       if (part === undefined) first.push(taken);
