@@ -47,7 +47,12 @@ export async function* listObjectPages(
     // Directory buckets have no order.
     { prefix: uri.key, concurrency: uri.bucket.endsWith("--x-s3") ? 1 : concurrency, signal },
   );
-  for await (const page of listing) yield page.map((entry) => ({ uri: base + entry.key, ...entry }));
+  // Copies of objects by `...` would take a third of the time of a listing.
+  for await (const page of listing) {
+    yield page.map(({ key, size, modifiedMs, etag, storageClass }) => {
+      return { uri: base + key, key, size, modifiedMs, etag, storageClass };
+    });
+  }
 }
 
 export async function* listFolder(

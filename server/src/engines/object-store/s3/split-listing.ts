@@ -108,10 +108,10 @@ class SplitListing {
     this.#stopped.abort();
   }
 
-  /** Starts requests, unless the consumer has enough to do. */
+  /** Starts requests, unless the consumer has enough to do. Pages that wait for it count, because they take memory too. */
   #fill(): void {
     const { concurrency } = this.#options;
-    while (this.#requests < concurrency && this.#ready.length < concurrency && this.#failure === undefined) {
+    while (this.#requests + this.#ready.length < concurrency && this.#failure === undefined) {
       const range = [...this.#ranges].find(({ isFetching }) => !isFetching);
       if (range !== undefined) void this.#run(() => this.#continue(range));
       else if (!this.#startProbe()) return;

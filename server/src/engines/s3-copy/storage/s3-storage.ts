@@ -60,10 +60,12 @@ export class S3Storage implements Storage {
     for await (const page of this.store.listPages(folder, { signal: this.#options.signal })) {
       if (page.length === 0) continue;
       isEmpty = false;
-      yield page.flatMap((found) => {
-        const name = nameBelow(folder, found.uri);
-        return name === undefined ? [] : [{ ...found, name }];
-      });
+      const files: SourceFile[] = [];
+      for (const { uri: found, size, modifiedMs, etag, storageClass } of page) {
+        const name = nameBelow(folder, found);
+        if (name !== undefined) files.push({ uri: found, name, size, modifiedMs, etag, storageClass });
+      }
+      yield files;
     }
     const own = isEmpty && folder !== uri ? await this.find(uri) : undefined;
     if (own !== undefined) yield [{ ...own, uri, name: lastName(uri) }];
