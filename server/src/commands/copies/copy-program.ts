@@ -17,8 +17,9 @@ export const COPY_PROGRAM: ProgramSource = {
   title: "the copy program",
   entry: fileURLToPath(new URL("../../engines/s3-copy/process/main.ts", import.meta.url)),
   root: fileURLToPath(new URL("../..", import.meta.url)),
-  // Most of its memory is buffers: a larger young generation would only delay their release (`dropped-memory.ts`).
-  nodeOptions: ["--max-semi-space-size=4", "--expose-gc"],
+  // Most of its memory is buffers: a larger young generation would only delay their release. It collects garbage itself
+  // (`dropped-memory.ts`), and such a collection would otherwise also drop compiled functions that are in use.
+  nodeOptions: ["--max-semi-space-size=4", "--expose-gc", "--no-flush-bytecode"],
 };
 
 export function placedCopyProgram(setUp: Pick<ProgramSetUp, "placed" | "unready">): CopyProgram {

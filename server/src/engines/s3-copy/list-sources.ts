@@ -1,5 +1,6 @@
 import { formatObjectUri, parseObjectUri } from "../object-store/object-uri.ts";
 import { CopyError } from "./copy-error.ts";
+import { noteDropped } from "./dropped-memory.ts";
 import { CopyArgumentError } from "./options/copy-argument-error.ts";
 import type { CopyOptions } from "./options/copy-options.ts";
 import type { SourceFile } from "./plan/planned-output.ts";
@@ -8,6 +9,11 @@ import { nameBelow, type Storage } from "./storage/storage.ts";
 import type { Storages } from "./storage/storages.ts";
 
 const PREFIXES_LIMIT_BYTES = 16 * 1024 * 1024;
+/**
+ * Counts for one listed file, so that garbage is collected after every 12,000 of them. They leave about 10 MiB of texts
+ * and of what the plan derives from them.
+ */
+const LISTED_FILE_BYTES = 4096;
 
 /** The files of the sources in pages. Fails if a source does not exist. */
 export async function* listSources(options: CopyOptions, storages: Storages): AsyncGenerator<readonly SourceFile[]> {
@@ -57,6 +63,7 @@ async function* listSource(
   for await (const page of storage.list(uri)) {
     isMissing = false;
     yield isAround ? page.filter((found) => !placeOf(found.uri).startsWith(folder)) : page;
+    noteDropped(page.length * LISTED_FILE_BYTES);
   }
   if (isMissing) throw new CopyError(`${uri}: the source does not exist`);
 }

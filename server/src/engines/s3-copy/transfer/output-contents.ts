@@ -3,7 +3,7 @@ import { decodeStream, encodeStream } from "../codecs/codec.ts";
 import { CopyError } from "../copy-error.ts";
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import type { Storage } from "../storage/storage.ts";
-import { noteDropped } from "./dropped-memory.ts";
+import { noteDropped } from "../dropped-memory.ts";
 
 export interface ReadOptions {
   readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;

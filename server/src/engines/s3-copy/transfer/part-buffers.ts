@@ -1,4 +1,4 @@
-import { noteDropped } from "./dropped-memory.ts";
+import { noteDropped } from "../dropped-memory.ts";
 
 /** Smaller buffers are not worth keeping. */
 const LEAST_BYTES = 256 * 1024;
