@@ -47,7 +47,7 @@ export class ClientRunner {
     const [code] = (await once(child, "exit")) as [number | null];
     this.#running = undefined;
     if (this.#isClosed) throw new Error("the benchmark was interrupted");
-    if (code !== 0) throw new Error(`${argv.join(" ")}: it could not be started`);
+    if (code !== 0) throw new Error(`${argv.join(" ")}: the command could not be started`);
     const { exitCode, ...measured } = JSON.parse(readFileSync(this.#result, "utf8")) as Measurement & {
       exitCode: number; // written by the wrapper
     };
@@ -59,7 +59,7 @@ export class ClientRunner {
     return measured;
   }
 
-  /** Ends the client that runs and starts no other. */
+  /** Kills the running client. No other can be started afterwards. */
   close(): void {
     this.#isClosed = true;
     if (this.#running !== undefined) process.kill(-this.#running, "SIGKILL");

@@ -23,7 +23,7 @@ const rawClient = fileURLToPath(new URL("raw-requests.ts", import.meta.url));
 /** The name of the S3 server in the configuration of rclone, which it reads from the environment. */
 export const RCLONE_REMOTE = "bench:";
 
-/** Makes command lines of all clients for the same server. */
+/** Builds the command lines of all clients, for the same server. */
 export class Clients {
   readonly #options: ClientOptions;
   #requests = 0;
@@ -58,13 +58,13 @@ export class Clients {
 
   s5cmd(...args: string[]): ClientCommand {
     const { tools, endpoint } = this.#options;
-    const log = args[0] === "ls" ? "info" : "error"; // what it lists counts as information
+    const log = args[0] === "ls" ? "info" : "error"; // it logs the listed keys at this level
     return { argv: [tools.s5cmd, "--log", log, "--endpoint-url", endpoint, ...args], env: this.environment };
   }
 
   /**
-   * With as many transfers as the others have. It neither looks for files at the destination, which is empty, nor asks for
-   * properties that no copy needs: otherwise it would send twice as many requests as the others.
+   * rclone with as many parallel transfers as our copy. It neither looks for files at the destination, which is empty, nor
+   * asks for properties that no copy needs: otherwise it would send twice as many requests as the others.
    */
   rclone(...args: string[]): ClientCommand {
     const { tools } = this.#options;
@@ -73,12 +73,12 @@ export class Clients {
     return { argv: [tools.rclone, ...args, ...parallel, ...unchecked], env: this.environment };
   }
 
-  /** A client that only sends requests which it has signed before the measurement. It measures itself. */
+  /** A client that only sends requests, which it has signed before. It measures itself. */
   raw(kind: "get" | "copy", source: string, keys: string): ClientCommand {
     return { argv: [process.execPath, rawClient, kind, this.#options.endpoint, source, keys], env: {} };
   }
 
-  /** A script of bash that uses these programs; an error of any of them ends it. */
+  /** A bash script that uses these programs. It ends at the first error. */
   script(text: string): ClientCommand {
     const { tools, endpoint } = this.#options;
     return {

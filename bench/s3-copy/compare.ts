@@ -6,9 +6,9 @@ export interface Contender {
   readonly name: string;
   /** Called before each run. */
   readonly command: () => ClientCommand;
-  /** Sends bare requests only, so that it shows what the server allows; it prints its own measurement. */
+  /** Only sends bare requests, to show the limit of the server. It prints its own measurement. */
   readonly isFloor?: boolean;
-  /** Throws if the result of a run is not what it shall be. Called once per contender. */
+  /** Throws if the result of a run is wrong. Called once per contender. */
   readonly verify: () => Promise<void> | void;
 }
 

@@ -7,13 +7,13 @@ import { listFiles } from "./object-folders.ts";
 const MIB = 1024 * 1024;
 const FILES_PER_FOLDER = 1000;
 
-/** `00004/004711.suffix`: a thousand files per folder, as partitions of a table have. */
+/** `00004/0004711.suffix`: a thousand files per folder, as in the partitions of a table. */
 export function numberedName(index: number, suffix: string): string {
   const folder = String(Math.floor(index / FILES_PER_FOLDER)).padStart(5, "0");
   return `${folder}/${String(index).padStart(7, "0")}${suffix}`;
 }
 
-/** Files of random bytes, each of them different. */
+/** Files of random bytes, all different. */
 export function makeRandomFiles(folder: string, count: number, bytes: number): void {
   const contents = Buffer.alloc(bytes);
   for (let index = 0; index < count; index += 1) {
@@ -21,7 +21,7 @@ export function makeRandomFiles(folder: string, count: number, bytes: number): v
   }
 }
 
-/** Files that share one content, so that they take up the room of one. */
+/** Hard links to one file of random bytes, so that they take up the space of one. */
 export function makeSameFiles(folder: string, count: number, bytes: number): void {
   const first = join(folder, "file-000.bin");
   mkdirSync(folder, { recursive: true });
@@ -36,7 +36,7 @@ export function makeSameFiles(folder: string, count: number, bytes: number): voi
   }
 }
 
-/** Files of gzip of about the given compressed size, each of them different. */
+/** Gzip files of about the given compressed size, all different. */
 export function makeGzipFiles(folder: string, count: number, bytes: number): void {
   const ratio = gzipSync(logText(MIB, 0)).length / MIB;
   for (let index = 0; index < count; index += 1) {
@@ -53,7 +53,7 @@ export function makeTextFile(folder: string, name: string, bytes: number): void 
   closeSync(descriptor);
 }
 
-/** Lines as web servers log them, which gzip shrinks to about a quarter. */
+/** Lines like those in the logs of web servers. */
 function logText(bytes: number, seed: number): Buffer {
   const paths = ["/index.html", "/api/v1/orders", "/api/v1/customers", "/static/app.js", "/login", "/search?q=shoes"];
   let state = (seed + 1) * 2654435761;

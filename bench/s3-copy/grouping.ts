@@ -13,7 +13,7 @@ const TARGET_MIB = 128;
 const MIB = 1024 * 1024;
 const name = "grouping";
 
-/** Members of gzip can be concatenated as they are. The peer decodes and encodes all contents, as other tools do. */
+/** Gzip members can be concatenated as they are. The peer decodes and encodes all contents, as other tools do. */
 export const grouping: BenchCase = {
   does: "10,000 gzip files of 100 KiB from S3 to S3, grouped into files of 128 MiB",
   async run(bench) {
@@ -55,7 +55,7 @@ export const grouping: BenchCase = {
   },
 };
 
-/** Two groups at a time, because gzip uses one core. */
+/** Groups files with s5cmd and gzip: two groups at a time, because gzip uses one core. */
 function byHand(files: string, perGroup: number): string {
   return `
     mkdir ${files}/by-hand; cd ${files}/by-hand; mkdir in out
@@ -65,7 +65,7 @@ function byHand(files: string, perGroup: number): string {
     $S5CMD cp out/ s3://copies/${name}/`;
 }
 
-/** Of all contents in the order of their paths; numbers in names are compared as numbers. */
+/** The hash of all decoded contents in the order of their paths; numbers in names are compared as numbers. */
 async function hashDecoded({ clients, runner }: Workbench, folder: string): Promise<string> {
   await runner.run(
     clients.script(`cd ${folder}; find . -type f | LC_ALL=C sort -V | xargs cat | gzip -dc | sha256sum`),

@@ -21,7 +21,7 @@ function largeCase(direction: Direction): BenchCase {
     does: `8 files of 1 GiB from ${direction}`,
     async run(bench) {
       const mib = bench.scaled(FILE_MIB);
-      // The source is one file with several names. Its upload and those of the results are parts before they are objects.
+      // All sources are links to one file. The parts of an upload take up space until its object is complete.
       bench.requireRoom((FILES + 3) * mib * MIB, 10_000);
       return withSameFiles(bench, FILES, mib * MIB, async () => {
         const amount = { title: `${FILES} files of ${mib} MiB`, files: FILES, bytes: FILES * mib * MIB };

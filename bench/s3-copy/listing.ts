@@ -8,7 +8,7 @@ import { aimAgainstPeers, printAims, printResults } from "./report.ts";
 const COUNT = 1_000_000;
 const name = "keys";
 
-/** Our copy lists as well: a pattern that no key matches lets it copy nothing. */
+/** Our copy only lists, because its pattern matches no key. */
 export const listing: BenchCase = {
   does: "a million keys listed",
   async run(bench) {
@@ -23,7 +23,7 @@ export const listing: BenchCase = {
     const requireCount = (): void => {
       const log = readFileSync(runner.stderr, "utf8");
       if (!log.includes(`0 of ${count} files matched`))
-        throw new Error(`the log does not name ${count} files:\n${log}`);
+        throw new Error(`the log does not count ${count} files:\n${log}`);
     };
     const remote = `${RCLONE_REMOTE}sources/${name}`;
     return withManyKeys(bench, name, count, async () => {

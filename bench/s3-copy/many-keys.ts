@@ -6,7 +6,7 @@ import type { Workbench } from "./workbench.ts";
 const ROOM_PER_KEY = 1024;
 const FIRST = "first.txt";
 
-/** Runs something while `s3://sources/NAME/` has so many keys of one object. */
+/** Calls `work` while `s3://sources/NAME/` has `count` keys, all linked to one object. */
 export async function withManyKeys<Value>(
   { files, objects, runner, clients, requireRoom }: Workbench,
   name: string,

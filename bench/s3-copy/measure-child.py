@@ -1,4 +1,4 @@
-"""Runs a command and writes what the kernel counted for it, with all processes that it waited for.
+"""Runs a command and writes the resources that it and all processes that it waited for have used.
 
 measure-child.py RESULT STDOUT STDERR COMMAND [ARGUMENT ...]
 """

@@ -12,14 +12,14 @@ const LIMIT = 1.2;
 interface Way {
   readonly title: string;
   readonly words: readonly string[];
-  /** The copy ends with this line in its log. */
+  /** Matches the last lines of the log, to make sure that the copy got this far. */
   readonly ends: RegExp;
   readonly exitCode: number;
 }
 
 /**
- * None of these copies anything, so that only the list and the plan take memory. The last two have a plan that is found to
- * be wrong when it is complete: two inputs would become one output, or one group would have members with and without gzip.
+ * None of these runs copies anything, so that only listing and planning take memory. The plans of the last two are refused
+ * when they are complete: two inputs would become one output, or a group would have members with and without gzip.
  */
 const WAYS: readonly Way[] = [
   {
@@ -58,12 +58,12 @@ export const memory: BenchCase = {
   },
 };
 
-/** The medians of all ways. */
+/** The median peak of each way, in MiB. */
 async function measureAll(bench: Workbench, count: number): Promise<number[]> {
   const { runner, clients, objects, rounds } = bench;
   const name = `keys-${count}`;
   return withManyKeys(bench, name, count, async () => {
-    // They come last in any order of names.
+    // These keys sort after all others, so that the plan is complete when it is refused.
     objects.linkObjects(`sources/${name}`, "first.txt", ["last/last.txt", "last/last.txt.gz"]);
     const peaks: number[][] = WAYS.map(() => []);
     for (let round = 0; round < rounds; round += 1) {

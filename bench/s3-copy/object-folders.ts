@@ -14,7 +14,7 @@ export interface ObjectFoldersOptions {
 
 const BUCKETS = ["sources", "copies"] as const;
 
-/** Fills, reads and empties folders of objects, by the server's own files where it has some, otherwise by requests. */
+/** Fills, reads and empties folders of objects: as files if the server stores objects as files, otherwise by requests. */
 export class ObjectFolders {
   readonly #options: ObjectFoldersOptions;
 
@@ -33,7 +33,7 @@ export class ObjectFolders {
     await runner.run(clients.s5cmd("cp", `${folder}/`, `s3://sources/${name}/`));
   }
 
-  /** The same for files with the same contents, which then take up the room of one where the server has plain files. */
+  /** Like `upload`, for files with the same contents. If the server stores objects as files, they take up the space of one. */
   async uploadSame(folder: string, name: string): Promise<void> {
     const { clients, runner, server } = this.#options;
     if (server.folder === undefined) return this.upload(folder, name);
@@ -43,11 +43,11 @@ export class ObjectFolders {
     this.linkObjects(`sources/${name}`, first, paths.slice(1));
   }
 
-  /** More keys for an object. Its properties, such as the ETag, belong to the file and hence to all its links. */
+  /** Adds keys for an object by linking its file. Its properties, such as the ETag, belong to the file and so to all links. */
   linkObjects(prefix: string, first: string, others: Iterable<string>): void {
     const { folder } = this.#options.server;
     if (folder === undefined) {
-      throw new CannotMeasureError("it needs versitygw, where files on the disk become objects");
+      throw new CannotMeasureError("it needs versitygw, which stores objects as files");
     }
     let previous = "";
     for (const other of others) {
@@ -73,14 +73,14 @@ export class ObjectFolders {
     if (server.folder === undefined) {
       rmSync(join(files, "downloaded"), { recursive: true, force: true });
       const { argv, env } = clients.s5cmd("rm", `s3://${bucket}/${name}/*`);
-      await runner.run({ argv: ["sh", "-c", '"$@" || true', "sh", ...argv], env }); // fails if there is none
+      await runner.run({ argv: ["sh", "-c", '"$@" || true', "sh", ...argv], env }); // s5cmd fails if there are no objects
       return;
     }
     rmSync(join(server.folder, bucket, name), { recursive: true, force: true });
   }
 }
 
-/** Paths of all files below a folder, in the order of their bytes. */
+/** The paths of all files below a folder, in byte order. */
 export function listFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -24,7 +24,7 @@ export interface ObjectServer {
 
 const READY_MS = 30_000;
 
-/** Needs half of the CPU that SeaweedFS needs for a GET and a quarter for a copy, so that it limits the clients less. */
+/** versitygw needs half of the CPU that SeaweedFS needs for a GET and a quarter for a copy, so it limits clients less. */
 export async function startVersitygw(program: string, dir: string): Promise<ObjectServer> {
   const folder = join(dir, "buckets");
   mkdirSync(folder);
@@ -37,7 +37,7 @@ export async function startVersitygw(program: string, dir: string): Promise<Obje
       VGW_REGION: region,
     },
     stdio: ["ignore", "ignore", "inherit"],
-    detached: true, // Ctrl-C ends it only after the clients
+    detached: true, // so that Ctrl-C does not end it before the clients
   });
   const exited = once(child, "exit");
   const endpoint = `http://127.0.0.1:${port}`;

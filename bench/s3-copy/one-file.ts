@@ -11,7 +11,7 @@ const LIMIT_SECONDS = 1.5;
 const RUNS = 10;
 const name = "one";
 
-/** Through the API of a server that is otherwise idle. */
+/** Submits copies through the API of an otherwise idle server. */
 export const oneFile: BenchCase = {
   does: "one small file from S3 to S3, from its submission to `done`",
   async run({ files, objects, runner, clients, server, closers }) {
@@ -53,7 +53,7 @@ export const oneFile: BenchCase = {
   },
 };
 
-/** Ctrl-C also reaches the server, which may be gone then. */
+/** Ctrl-C also reaches the server, which may have ended already. */
 async function stopAnyway(headgate: BenchHeadgate): Promise<void> {
   await headgate.stop().catch(() => rmSync(headgate.folder, { recursive: true, force: true, maxRetries: 5 }));
 }

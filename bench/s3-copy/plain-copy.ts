@@ -61,7 +61,7 @@ function folderPlace(folder: string): Place {
   return { ours: `file://${folder}/`, s5cmd: `${folder}/`, rclone: folder };
 }
 
-/** s5cmd wants a wildcard at a source. */
+/** s5cmd needs a wildcard in a source. */
 function bucketPlace(bucket: string, name: string, wildcard: "*" | ""): Place {
   const uri = `s3://${bucket}/${name}/`;
   return { ours: uri, s5cmd: `${uri}${wildcard}`, rclone: `${RCLONE_REMOTE}${bucket}/${name}` };

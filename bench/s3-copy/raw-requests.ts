@@ -5,10 +5,10 @@ import { EMPTY_PAYLOAD_HASH, requestSigner } from "../../server/src/engines/obje
 import { credentials, region } from "../../server/test/seaweedfs/seaweedfs-server.ts";
 
 /**
- * `node bench/s3-copy/raw-requests.ts get|copy ENDPOINT NAME KEYS`: sends one GET, or one CopyObject to the bucket `copies`, per
- * object of `s3://sources/NAME/`. The file KEYS has a key per line. It prints the time from the first request to the last
- * answer. All requests are signed and written as bytes before that, and answers are only counted. So it shows the limit of
- * the server while a client has next to nothing to do.
+ * `node bench/s3-copy/raw-requests.ts get|copy ENDPOINT NAME KEYS`: sends one GET, or one CopyObject to the bucket `copies`,
+ * for each object of `s3://sources/NAME/`. The file KEYS has a key per line. It prints the time from the first request to
+ * the last answer, with the CPU time and the peak memory. All requests are signed and formatted before that, and answers
+ * are only counted. This shows the limit of the server for a client that does next to nothing.
  */
 const CONNECTIONS = 64;
 const READ_BYTES = 256 * 1024;
@@ -99,7 +99,7 @@ class Connection {
   }
 }
 
-/** Undefined: not the answer that was expected. */
+/** Undefined: the answer is not the expected one. */
 function bodyLength(head: string): number | undefined {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   return head.startsWith("HTTP/1.1 200") && length !== undefined ? Number(length) : undefined;

@@ -1,12 +1,12 @@
 import type { Result } from "./compare.ts";
 
-/** What a case works on, for rates. */
+/** How much a case copies or lists, for rates. */
 export interface Amount {
   readonly files: number;
   readonly bytes: number;
 }
 
-/** A figure that the copy engine shall reach. */
+/** A figure that the copy engine should reach. */
 export interface Aim {
   readonly says: string;
   readonly value: number;
@@ -50,7 +50,7 @@ export function printAims(aims: readonly Aim[]): boolean {
   return isReached;
 }
 
-/** How many times as long the fastest peer takes. */
+/** The time of the fastest peer, as a multiple of ours. */
 export function aimAgainstPeers(results: readonly Result[], atLeast: number): Aim {
   const [ours, ...others] = results;
   const best = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ wallSeconds }) => wallSeconds));
@@ -62,7 +62,7 @@ export function aimAgainstPeers(results: readonly Result[], atLeast: number): Ai
   };
 }
 
-/** For copies inside the server: its own limit, with less of the client's CPU than the peers need. */
+/** For copies inside the server: close to its own limit, with less client CPU than the peers need. */
 export function aimsAtServerLimit(results: readonly Result[]): Aim[] {
   const [ours, ...others] = results;
   const floor = others.find(({ isFloor }) => isFloor);

@@ -28,8 +28,8 @@ const HELP = `npm run bench:s3-copy -- [--only CASE]… [--rounds 5] [--scale 1]
 Compares the copy engine with s5cmd and rclone on one S3 server of this machine (versitygw, whose files are in memory).
 Each round starts with another client; medians are compared. The contents are verified once per client. CPU is user and
 system time of the client, its start included. Raw requests, signed beforehand, show the limit of the server.
---scale makes counts and sizes smaller, for a quick look: start-up times then weigh more. --folder must be in memory for
-figures that mean something. With --profile, a CPU profile of each of our runs is written to the folder, which slows
+--scale makes counts and sizes smaller, for a quick look: start-up times then weigh more. --folder must be in memory,
+otherwise the disk is measured. With --profile, a CPU profile of each of our runs is written to the folder, which slows
 them down. The first run downloads the peers from PyPI and builds versitygw, which needs Go.
 
 Cases:
@@ -76,7 +76,7 @@ async function benchAll(): Promise<void> {
   await close();
 }
 
-/** A case that fails, or has no room, does not end the others. */
+/** A case that fails or does not fit into memory does not end the others. */
 async function benchOne(
   name: string,
   benchCase: BenchCase,

@@ -12,7 +12,7 @@ import { installTools } from "./tools.ts";
 export interface BenchOptions {
   readonly scale: number;
   readonly rounds: number;
-  /** In memory, unless the operator wants it elsewhere: no disk shall limit the clients. */
+  /** In memory by default, so that no disk limits the clients. */
   readonly folder: string;
   /** Where CPU profiles of our copy are written. */
   readonly profile: string | undefined;
@@ -30,7 +30,7 @@ export interface Workbench extends BenchOptions {
   readonly scaled: (value: number) => number;
   /** Throws a `CannotMeasureError` if the case does not fit into memory. */
   readonly requireRoom: (bytes: number, files: number) => void;
-  /** What else is closed after an interruption; a case that ends removes its own entry. */
+  /** Called when the workbench is closed, for example by Ctrl-C. A case that ends removes its own entry. */
   readonly closers: Set<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -92,7 +92,7 @@ export async function openWorkbench(options: BenchOptions): Promise<Workbench> {
   }
 }
 
-/** Node keeps the compiled code of our copy, as it does on a server, so that no measured run has to compile it. */
+/** Lets Node cache the compiled code of our copy, as on a server, so that no measured run has to compile it. */
 async function warmUp(objects: ObjectFolders, clients: Clients, runner: ClientRunner): Promise<void> {
   const { stdout } = runner; // any small file will do
   await runner.run(clients.s5cmd("cp", stdout, "s3://sources/warm-up/file"));
@@ -103,7 +103,7 @@ async function warmUp(objects: ObjectFolders, clients: Clients, runner: ClientRu
   await objects.remove("sources", "warm-up");
 }
 
-/** Files in memory take it from everything else, so free memory counts as well as free space. */
+/** Files in memory leave less of it for everything else, so free memory counts as well as free space. */
 function requireRoom(folder: string, bytes: number, files: number): void {
   const { bavail, bsize, ffree, type } = statfsSync(folder);
   const isInMemory = type === 0x01021994; // TMPFS_MAGIC
