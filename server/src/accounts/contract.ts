@@ -12,7 +12,7 @@ export interface AccountStorage {
   noteKeysWork(accountId: number, accepted: S3Credentials): Promise<void>;
 }
 
-/** What an account can read and write. */
+/** The stores that an account can read and write. */
 export interface StorageSettings {
   readonly s3: {
     /** Null: the provider's endpoint of the region. */
@@ -34,7 +34,7 @@ export interface OpenStorage {
   /** Whether there are keys for S3. */
   readonly hasKeys: boolean;
   readonly hdfsHttpAddress: string | null;
-  /** Call it after S3 has accepted the keys: marks the account's storage as validated, if it is not. */
+  /** Call it after S3 has accepted the keys. Marks the account's storage as validated. */
   noteKeysWork(): Promise<void>;
 }
 

@@ -57,7 +57,7 @@ test("the storage of an account is validated when a result was published with it
   await expect.poll(() => isValidated(account), PATIENCE).toBe(true);
 });
 
-test("a result on the server's own disk validates no keys", async () => {
+test("a result that is published on the server's own disk validates no keys", async () => {
   const account = await accountOnS3(OTHER_KEYS);
   await runProgram(account, "echo result");
   const unpublished = "select from command_publishing where account_id = $1";
@@ -65,7 +65,7 @@ test("a result on the server's own disk validates no keys", async () => {
   expect(await isValidated(account)).toBe(false);
 });
 
-test.each([true, false])("a copy validates the account's keys if it has used them (%s)", async (usedAccountKeys) => {
+test.each([true, false])("a copy validates the account's keys only if it has used them (used: %s)", async (usedAccountKeys) => {
   const account = await accountOnS3();
   const id = await submitCopy(account, printReport(copyEnd({ files: 1, usedAccountKeys })));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });

@@ -50,7 +50,7 @@ describe("a connect cluster", () => {
     { command_type: "HiveCommand", query: "show tables" },
     { template: "s3import", db_name: "d", hive_table: "t" },
     { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: "--src a --dest b" },
-  ])("takes SQL, and what needs no engine, a refresh or a copy: %j", async (body) => {
+  ])("accepts SQL, and commands that need no engine, such as a refresh or a copy: %j", async (body) => {
     expect(await account.post("/commands", { ...body, label: "remote" })).toMatchObject({ status: "waiting" });
   });
 

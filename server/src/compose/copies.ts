@@ -23,7 +23,7 @@ export function composeCopies(
     ...requests,
     dataDir,
     log,
-    // Loaded with the first copy that failed: an HTTP client is a twentieth of an idle server's memory.
+    // Loaded for the first copy that fails: an HTTP client is a twentieth of an idle server's memory.
     async cleanUp(request, signal) {
       const { cleanUpCopy } = await import("../engines/s3-copy/clean-up.ts");
       return cleanUpCopy(request, signal);

@@ -78,7 +78,7 @@ export async function updateAccount(tx: Tx, account: AccountRow): Promise<Accoun
   );
 }
 
-/** Keys that were changed since the account was read are not marked. */
+/** Does nothing if the keys were changed after the account was read. */
 export async function markStorageValidated(system: Queryable, account: AccountRow): Promise<void> {
   if (account.storageValidated) return;
   await system.query(

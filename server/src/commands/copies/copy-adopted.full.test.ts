@@ -14,7 +14,7 @@ const PATIENCE = { timeout: 60_000 };
 const s3 = useSeaweedFs();
 const nodes = useNodes(["only"], () => ({ HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8" }));
 
-test("a server that is killed and started again while a copy uploads adopts it, and nothing is copied twice", async () => {
+test("a server that is killed and restarted during an upload adopts the copy, and nothing is copied twice", async () => {
   const gate = Promise.withResolvers<void>();
   const relay = await faultyRelay(s3.endpoint, (request) =>
     operationOf(request) === "PUT partNumber uploadId" ? { kind: "hold", until: gate.promise } : undefined,

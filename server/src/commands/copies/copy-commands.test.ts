@@ -63,7 +63,7 @@ test("the result of a copy is a table with a row for each source, in every forma
   ]);
 });
 
-test("a copy of nothing is done, and its result has columns but no rows", async () => {
+test("a copy without files succeeds, and its result has columns but no rows", async () => {
   const account = await given.account();
   const id = await submitCopy(account, printReport(copyEnd()));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
@@ -85,7 +85,7 @@ test("a large result is stored completely, and only the end of the report is ret
   await expect.poll(() => readFileSync(report, "utf8").split("\n").length, PATIENCE).toBe(3);
 });
 
-test("while a copy runs, its progress and its tasks are shown, and its log has no line of the report", async () => {
+test("while a copy runs, its progress and tasks are shown, and its log has none of the lines of the report", async () => {
   const account = await given.account();
   const id = await submitCopy(
     account,
@@ -124,7 +124,7 @@ test("a copy with wrong arguments is not tried again", async () => {
 test.each([
   ["exit code 3", "exit 3"],
   ["its process ended without a report", "exit 0"],
-])("a copy that reports nothing ends as error: %s", async (cause, script) => {
+])("a copy whose process reports nothing ends as error: %s", async (cause, script) => {
   const account = await given.account();
   const id = await submitCopy(account, script);
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
@@ -250,7 +250,7 @@ function environmentOf(pid: number): string {
   }
 }
 
-test("a pipe in the place of the request does not block the server", async () => {
+test("a named pipe in place of the request file does not block the server", async () => {
   const account = await given.account();
   const report = printReport(copyEnd({ usedAccountKeys: true }));
   const id = await submitCopy(account, `echo up >&2; while [ -f "$REQUEST" ]; do sleep 0.05; done; ${report}`);
@@ -267,7 +267,7 @@ test("a copy of another account is not found", async () => {
   for (const path of ["", "/results", "/logs", "/jobs"]) await mine.get(`/commands/${id}${path}`).refused(404);
 });
 
-test("the job of a continued copy has the files of all attempts, the counters only those of the last one", async () => {
+test("the job of a continued copy has the files of all attempts", async () => {
   const account = await given.account();
   const id = await submitCopy(account, printReport(progress(100, 5, 5), copyEnd({ files: 2, earlierFiles: 3 })));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
@@ -276,7 +276,7 @@ test("the job of a continued copy has the files of all attempts, the counters on
   ]);
 });
 
-test("files, bytes and retries of copies are counted", async () => {
+test("the metrics count files, bytes and retries, but not the files of earlier attempts", async () => {
   const account = await given.account();
   const count = async (name: string): Promise<number> => {
     const { text } = await given.anonymous().get("/metrics").reply();

@@ -25,7 +25,7 @@ export interface CopyExecutorOptions extends RunnerOptions, RequestServices, Cop
   readonly nodeId: string;
 }
 
-/** Node itself, its threads, the lists and plans of a copy, its connections, and buffers that are not collected yet. */
+/** For Node itself, its threads, listings, plans, connections, and buffers that are not collected yet. */
 const PROCESS_MIB = 256;
 export const COPY_MEMORY_MIB = PROCESS_MIB + BUFFER_MIB;
 
@@ -72,8 +72,8 @@ async function prepareCopy(run: CommandRun, options: CopyExecutorOptions): Promi
 }
 
 /**
- * A later attempt continues what earlier ones have begun, and only the journal tells that from files of others at the
- * destination. The journal stays where the first attempt was: an attempt on another node is refused, and makes none.
+ * A later attempt continues what earlier ones have begun, and only the journal distinguishes that from other files at the
+ * destination. The journal stays on the node of the first attempt: attempts on other nodes are refused and create none.
  */
 async function checkJournalIsHere(
   { command, attempt }: CommandRun,

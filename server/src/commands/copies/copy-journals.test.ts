@@ -25,7 +25,7 @@ const given = useServer({
       if (failure !== undefined) throw failure;
       return 1;
     };
-    // Its list is apart from that of the server's own task, which would clean up too.
+    // It has its own list, because the server's periodic task would clean up the default one too.
     journals = new CopyJournals({ ...parts.copies, listFolder: join(parts.copies.dataDir, "test-copies"), cleanUp });
     const program = { ...stubCopyProgram, unready: () => reason };
     return allKinds({ ...parts, copies: { ...parts.copies, program, journals } });
@@ -41,7 +41,7 @@ beforeEach(() => {
 const journalOf = (account: AccountClient, id: number): string =>
   join(commandFiles(given.dataDir, account.accountId, id).folder, "copy");
 
-test("after the last attempt, what a failed copy has left is cleaned up with its own keys and words", async () => {
+test("after the last attempt, a failed copy is cleaned up with the account's keys and the command's arguments", async () => {
   const account = await given.account();
   const keys = { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" };
   await account.put("/api/v2/accounts", { account: keys });
@@ -54,7 +54,7 @@ test("after the last attempt, what a failed copy has left is cleaned up with its
   expect(cleaned[0]?.words[0]).toBe("--stub");
 });
 
-test("a copy that is done has left nothing", async () => {
+test("after a successful copy, the journal is removed without a clean-up", async () => {
   const account = await given.account();
   const id = await submitCopy(account, printReport(copyEnd()));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
@@ -119,7 +119,7 @@ test("a store that does not answer delays no other account", async () => {
   expect(existsSync(slow.journal)).toBe(false);
 });
 
-test("an account whose clean-ups fail gets only a few tries in a round, for another journal each time", async () => {
+test("an account whose clean-ups fail gets only a few tries per round, first for the journals not tried yet", async () => {
   const account = await given.account();
   const left: string[] = [];
   for (let at = 0; at < 4; at += 1) left.push((await leftCopy(account)).journal);
@@ -143,7 +143,7 @@ test("the journal of a command that was deleted with its account is removed", as
   expect(cleaned).toEqual([]);
 });
 
-test("a copy waits, and says why, while its program is not there", async () => {
+test("a copy waits, and says why, while its program is not set up", async () => {
   const account = await given.account();
   reason = "the copy program cannot be set up: there is no space";
   const id = await submitCopy(account, printReport(copyEnd()));

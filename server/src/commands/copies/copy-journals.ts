@@ -1,7 +1,7 @@
 /**
- * The journals of copies on this node. A journal is in the folder of its command, so all attempts of the command share it,
- * and lasts until the command has ended. The command may end without this node, between two attempts or because the node
- * was silent. Therefore a list of open journals is stored apart, and a periodic task cleans up those of ended commands.
+ * The journals of copies on this node. A journal is in the folder of its command, so all attempts of the command share it.
+ * It lasts until the command has ended. The command may end without this node: between two attempts, or because the node
+ * was silent. Therefore a list of open journals is stored separately, and a periodic task cleans up after ended commands.
  */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export interface CopyJournalsOptions extends RequestServices {
   readonly dataDir: string;
   /** The folder of the list of open journals. */
   readonly listFolder?: string;
-  /** Aborts the uploads that killed attempts have left open. */
+  /** Removes the unfinished work of killed attempts, such as open uploads. Returns how much there was. */
   readonly cleanUp: (request: CopyRequest, signal: AbortSignal) => Promise<number>;
   readonly log: Log;
 }
@@ -29,7 +29,7 @@ export interface CopyJournalsOptions extends RequestServices {
 export type JournalOwner = Pick<RunnableCommand, "id" | "accountId">;
 
 const CLEAN_UP_LIMIT_MS = 10_000;
-/** A store that is unreachable for longer keeps its unfinished uploads. */
+/** If the store is unreachable for longer, its unfinished uploads stay. */
 const GIVE_UP_MS = 24 * 3_600_000;
 /** Accounts whose journals are settled at the same time. */
 const ACCOUNTS_AT_ONCE = 4;
@@ -51,7 +51,7 @@ export class CopyJournals {
     return join(commandFiles(this.#options.dataDir, accountId, id).folder, "copy");
   }
 
-  /** `isNew`: no attempt has begun before, so a journal that is there was never used. */
+  /** `isNew`: no attempt has begun before, so an existing journal was never used. */
   async open(owner: JournalOwner, isNew: boolean): Promise<void> {
     const path = this.pathOf(owner);
     if (isNew) await removeTree(path);
@@ -61,8 +61,8 @@ export class CopyJournals {
   }
 
   /**
-   * Removes the journal if the command has ended, after what its attempts have left open was aborted. False: that failed,
-   * and it is tried again later.
+   * If the command has ended: cleans up after its attempts, then removes the journal. False: the clean-up failed and is
+   * tried again later.
    */
   async settle(owner: JournalOwner): Promise<boolean> {
     if (this.#underWay.has(owner.id)) return true;
@@ -78,7 +78,7 @@ export class CopyJournals {
     }
   }
 
-  /** Settles all open journals. The stores of one account cannot delay other accounts for long. */
+  /** Settles all open journals. The store of one account cannot delay other accounts for long. */
   async settleAll(): Promise<void> {
     const inSlot = limitConcurrency(ACCOUNTS_AT_ONCE);
     const accounts = Map.groupBy(await this.#listed(), ({ accountId }) => accountId).values();
@@ -93,7 +93,7 @@ export class CopyJournals {
     }
   }
 
-  /** Those whose clean-up has failed come last, the one that failed last as the last of all. */
+  /** Journals whose clean-up has failed come last, the most recent failure at the very end. */
   async #listed(): Promise<JournalOwner[]> {
     const names = await readdir(this.#list).catch(() => []);
     const owners = names.flatMap((name) => {
@@ -112,7 +112,7 @@ export class CopyJournals {
     return join(this.#list, `${accountId}-${id}`);
   }
 
-  /** A command that is gone was deleted with its account. A run that was lost may still be ending. */
+  /** A missing command was deleted with its account. A run that was lost may still be ending. */
   async #isOver({ accountId, id }: JournalOwner): Promise<boolean> {
     const { db, dataDir } = this.#options;
     const copy = await findCopy(db, id);
@@ -123,7 +123,7 @@ export class CopyJournals {
     return view.state === "absent" || isOver(view);
   }
 
-  /** False: it is tried again later. */
+  /** False: it failed and is tried again later. True also if it is given up. */
   async #cleanUp(owner: JournalOwner): Promise<boolean> {
     const { db, cleanUp, log } = this.#options;
     const copy = await findCopy(db, owner.id);
@@ -132,17 +132,17 @@ export class CopyJournals {
     try {
       const request = await copyRequest(this.#options, owner.id, { journalFolder, scratchFolder: journalFolder });
       const aborted = await cleanUp(request, AbortSignal.timeout(CLEAN_UP_LIMIT_MS));
-      if (aborted > 0) log.info({ command: owner.id, aborted }, "cleaned up what a copy had left unfinished");
+      if (aborted > 0) log.info({ command: owner.id, aborted }, "cleaned up the unfinished work of a copy");
       return true;
     } catch (error) {
       const isLast = error instanceof JournalError || Date.now() - (await this.#noteFailure(owner)) > GIVE_UP_MS;
-      const next = isLast ? "it is not tried again" : "it will be tried again";
-      log.warn({ err: error, command: owner.id }, `unfinished uploads of a copy could not be aborted; ${next}`);
+      const next = isLast ? "giving up" : "will be tried again";
+      log.warn({ err: error, command: owner.id }, `clean-up of a copy failed; ${next}`);
       return isLast;
     }
   }
 
-  /** Returns the time of the first failure, which the entry of the list contains from then on. */
+  /** Returns the time of the first failure, which the entry in the list records. */
   async #noteFailure(owner: JournalOwner): Promise<number> {
     const path = this.#entryOf(owner);
     const noted = await readFile(path, "utf8").catch(() => "");

@@ -13,7 +13,7 @@ import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
 import { journalFile } from "../../engines/s3-copy/journal.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
-/** The real process of a copy, ended at a known moment: the relay to the store does not answer some requests. */
+/** The real process of a copy, ended at a known moment: while the relay to the store does not answer some requests. */
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 const GRACE_MS = 10_000;
@@ -107,7 +107,7 @@ const logOf = async ({ account }: Held, id: number): Promise<string> =>
 
 let count = 0;
 
-/** A copy from files to S3 whose parts wait, while its small files are there. */
+/** A copy from files to S3 whose parts are held after its small files have been copied. */
 async function heldUpload(more: object = {}): Promise<Held & { id: number; dest: string }> {
   const held = await heldAccount(isPart);
   const dest = `s3://${bucket}/u${++count}`;
@@ -117,7 +117,7 @@ async function heldUpload(more: object = {}): Promise<Held & { id: number; dest:
   return { ...held, id, dest };
 }
 
-/** A copy from S3 to files whose large reads wait. */
+/** A copy from S3 to files whose large reads are held. */
 async function heldDownload(more: object = {}): Promise<Held & { id: number; out: string }> {
   const held = await heldAccount((operation, { headers }) => operation === "GET" && "range" in headers);
   const src = `s3://${bucket}/d${++count}`;
@@ -198,7 +198,7 @@ describe("while large files are written", () => {
     expect(allFiles(out)).toEqual(["a", "b"]);
   });
 
-  test("kill -9 shows no partial file, and the next attempt completes it", async () => {
+  test("after kill -9 no partial file is visible, and the next attempt completes it", async () => {
     const download = await heldDownload({ retry: 1, retry_delay: 0 });
     const { account, id, out } = download;
     download.letGo();

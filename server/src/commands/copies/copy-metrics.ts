@@ -9,9 +9,9 @@ export interface CopyMetrics {
 
 export function copyMetrics(registry: Registry): CopyMetrics {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [registry] });
-  const files = counter("headgate_copy_files_total", "Files that copies of this node have copied");
-  const bytes = counter("headgate_copy_bytes_total", "Bytes that copies of this node have copied");
-  const retries = counter("headgate_copy_retries_total", "Requests of copies that were repeated");
+  const files = counter("headgate_copy_files_total", "Files that copies on this node have copied");
+  const bytes = counter("headgate_copy_bytes_total", "Bytes that copies on this node have copied");
+  const retries = counter("headgate_copy_retries_total", "Requests that copies on this node have repeated");
   return {
     ended(end) {
       files.inc(end.files);

@@ -1,6 +1,6 @@
 /**
  * The report of a copy's process: JSON lines on its standard output, which its runner stores in the attempt's folder. It
- * grows with the number of files, so it is read in pieces, and only its last lines are retained when the command has ended.
+ * grows with the number of files, so it is read in pieces, and only its last lines are kept after the attempt.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { type CopyEnd, type CopyProgress, formatReportLine, parseReportLine } from "../../engines/s3-copy/report.ts";
@@ -13,7 +13,7 @@ export interface CopyState {
   readonly end?: CopyEnd | undefined;
 }
 
-/** Many files may be copied in the second between two lines of progress. */
+/** The process may report many rows in the second between two lines of progress. */
 const TAILS_BYTES = [16 * 1024, 4 * 1024 * 1024];
 
 export async function readCopyState(report: string): Promise<CopyState> {
@@ -67,7 +67,7 @@ export async function* copiedFiles(report: string): AsyncGenerator<readonly Copi
   }
 }
 
-/** Retains the last progress and the end: the rows are a table by now. */
+/** Keeps the last progress and the end. The rows are in the result table by now. */
 export async function shortenReport(report: string): Promise<void> {
   const { progress, end } = await readCopyState(report);
   const lines = [

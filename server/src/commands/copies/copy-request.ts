@@ -19,10 +19,10 @@ export interface RequestServices {
 /** The folders of a copy, as its process sees them. */
 export type CopyFolders = Pick<CopyRequest, "journalFolder" | "scratchFolder">;
 
-/** Contents of files that are in memory at a time. */
+/** The most memory for contents of files at a time. */
 export const BUFFER_MIB = 128;
 
-/** Its result has keys in the clear, so it is written only into the file that the process reads. */
+/** The request contains keys in the clear, so it may only be written to the file that the process reads. */
 export async function copyRequest(
   { db, keys, storage, allowedNetworks }: RequestServices,
   commandId: number,

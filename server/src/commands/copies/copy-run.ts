@@ -28,10 +28,10 @@ export interface CopyRunServices {
   readonly log: Log;
 }
 
-/** In the attempt's `input`. */
+/** The name of the request in the attempt's `input`. */
 export const REQUEST_FILE = "copy.json";
 
-/** The file is in a folder of the account's processes, so its size is not trusted. */
+/** The account's processes can replace the file, so its size is not trusted. */
 const MOST_REQUEST_BYTES = 4 * 1024 * 1024;
 
 /** The result of a copy: one row for each source. */
@@ -41,12 +41,12 @@ const COLUMNS: readonly TableColumn<CopiedFile>[] = [
   { name: "bytes", type: "bigint", valueOf: ({ bytes }) => bytes },
 ];
 
-/** Most results are stored within this time, and then end the run without another poll. */
+/** Most results are stored within this time, so that the run ends without another poll. */
 const SHORT_MS = 200;
 
 /**
- * A copy: its process, and then the table that the server makes of the process's report. The next server can make the table
- * again, because the report is complete when the process has ended.
+ * A copy: its process, and then the result table that the server makes of the process's report. A restarted server can make
+ * the table again, because the report is complete when the process has ended.
  */
 export class CopyRun implements LiveRun {
   readonly handle: unknown;
@@ -133,7 +133,7 @@ export class CopyRun implements LiveRun {
     return { ...seen, outputBytes: bytes, resultTable: { query, columns } };
   }
 
-  /** Best effort: the next copy with the same keys notes it too. */
+  /** Best effort: if it fails, the next copy with the same keys notes it. */
   async #noteKeysWork(): Promise<void> {
     const { command, files } = this.#run;
     try {

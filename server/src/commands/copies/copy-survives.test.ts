@@ -15,7 +15,7 @@ const report = printReport(
   copyEnd({ files: 1, bytes: 7 }),
 );
 
-/** A copy that goes on after `letGo`. */
+/** A copy that waits until `letGo` is called. */
 async function heldCopy() {
   const { accountId } = nodes.account;
   const gate = join(nodes.folder, "only/accounts", String(accountId), "storage", `gate-${Math.random()}`);
@@ -36,7 +36,7 @@ async function expectDone(id: number): Promise<void> {
   expect(attempts).toHaveLength(1);
 }
 
-test("a copy goes on while its server is killed and started again", async () => {
+test("a copy continues while its server is killed and started again", async () => {
   const { id, letGo } = await heldCopy();
   await nodes.process("only").crash();
   await nodes.start("only");

@@ -38,7 +38,7 @@ async function logOf(id: number, as = account): Promise<string> {
   return (await as.get(`/commands/${id}/logs`).reply()).text;
 }
 
-/** The URIs of a new folder with two objects, and of one that does not exist. */
+/** The URIs of a new folder with two objects, and of a folder that does not exist. */
 async function folders(): Promise<{ src: string; dest: string }> {
   count += 1;
   const src = `s3://${bucket}/in-${count}`;
@@ -49,7 +49,7 @@ let count = 0;
 const contents = { a: "one", "b/c": "two!" };
 
 describe("an S3DistCp command", () => {
-  test("copies in a process of its own; its result lists every file, its only job has files as tasks", async () => {
+  test("copies in a process of its own; the result lists every file, and the only job has the files as tasks", async () => {
     const owner = await accountAt(s3.endpoint);
     const { src, dest } = await folders();
     expect(await owner.get("/account")).toMatchObject({ storage_validated: false });
@@ -86,7 +86,7 @@ describe("an S3DistCp command", () => {
     expect(await objectsBelow(store, dest)).toEqual({ a: "one" });
   });
 
-  test("takes its options from fields and macros, too", async () => {
+  test("takes its options from fields and macros as well", async () => {
     const { src, dest } = await folders();
     const body = {
       sub_command_args: "--src $from$ --srcPattern '.*/$name$'",
@@ -173,7 +173,7 @@ describe("an S3DistCp command", () => {
     expect(await logOf(ended.id)).toContain(reason.replaceAll("BUCKET", bucket));
   });
 
-  test("is refused without a token or a permission, with fields of wrong types, and is not found by others", async () => {
+  test("is refused without a token or a permission and with fields of wrong types, and is not found by other accounts", async () => {
     const { src, dest } = await folders();
     const body = { ...copy, src, dest };
     await given.anonymous().post("/commands", body).refused(401);

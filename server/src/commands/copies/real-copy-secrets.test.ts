@@ -18,7 +18,7 @@ let account: AccountClient;
 let store: S3Store;
 let relay: FaultyRelay;
 let bucket: string;
-/** Holds writes to the store. */
+/** Writes to the store wait until it is resolved. */
 let gate = Promise.withResolvers<void>();
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ test.each<[string, Submission]>([
     "through a macro",
     (key, dest) => ({ sub_command_args: `${args(dest)} --encryptionKey $key$`, macros: [{ key: `'${key}'` }] }),
   ],
-])("a key %s encrypts the copy, and is shown nowhere while it runs and afterwards", async (how, submission) => {
+])("a key %s encrypts the copy, and is shown nowhere while the copy runs or afterwards", async (how, submission) => {
   gate = Promise.withResolvers();
   const key = randomBytes(32).toString("base64");
   const dest = `s3://${bucket}/${how.replaceAll(" ", "-")}`;
@@ -84,7 +84,7 @@ function environmentOf(pid: number): string {
   return readText(`/proc/${pid}/environ`);
 }
 
-/** Empty: it is gone. */
+/** Empty: the file or process is gone. */
 function readText(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -12,7 +12,7 @@ import { copyWithSecret } from "../../../test/support/copy-arbitrary.ts";
 const given = useServer({ isIsolated: false });
 const copy = { command_type: "HadoopCommand", sub_command: "s3distcp" };
 
-pauseNode(given); // the process of a copy has its credentials in a private file
+pauseNode(given); // a running copy has its credentials in a private file, which the tests would find
 
 describe("POST commands with credentials in a copy", () => {
   test.each([

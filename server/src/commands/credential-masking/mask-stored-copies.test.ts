@@ -15,7 +15,7 @@ import { openSecrets, secretsColumn } from "./command-secrets.ts";
 import { maskStoredCopies } from "./mask-stored-copies.ts";
 
 const given = useServer({ isIsolated: false });
-pauseNode(given); // it would lock the rows of commands that it claims
+pauseNode(given); // otherwise it locks the rows of commands that it claims
 const nodes: App[] = [];
 const folders: string[] = [];
 afterEach(async () => {

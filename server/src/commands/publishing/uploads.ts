@@ -86,7 +86,7 @@ async function sizeThere(store: ObjectStore, uri: string, signal: AbortSignal): 
 export interface PublishTarget {
   readonly store: ObjectStore;
   uriOf(command: PublishedCommand, name: string): string;
-  /** Call it after an upload. */
+  /** Call it after an upload: the account's keys have worked. */
   noteAccepted(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import type { RunnableCommand } from "./command-row.ts";
 
-/** The SQL for copies: the parts of a command that only they need. */
+/** The SQL for copies: columns of a command that only they need. */
 
 export interface StoredCopy extends Pick<RunnableCommand, "id" | "accountId" | "command" | "resolvedMacros"> {
   readonly attempt: number;
@@ -21,7 +21,7 @@ export async function findCopy(system: Queryable, id: number): Promise<StoredCop
   return row;
 }
 
-/** The node of the first attempt, which has the journal; null: it is not known. Later ones only continue there. */
+/** The node of the first attempt, which has the journal; null: unknown. Later attempts can continue only there. */
 export async function nodeOfFirstAttempt(system: Queryable, commandId: number): Promise<string | null> {
   const [row] = await system.query<{ nodeId: string }>(
     `select node_id as "nodeId" from command_attempt
