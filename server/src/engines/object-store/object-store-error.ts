@@ -74,7 +74,7 @@ export const descriptions: Record<ObjectStoreErrorKind, string> = {
   "bad-response": "the object store's answer cannot be read",
 };
 
-/** Failures to connect, and silence. Only callers that have time retry them. */
+/** Failures to connect, and silence. Only callers that can wait retry them. */
 const timeoutCodes: readonly string[] = [
   "ECONNREFUSED",
   "EHOSTUNREACH",

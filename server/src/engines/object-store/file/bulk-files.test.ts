@@ -72,7 +72,7 @@ describe("files in bulk", () => {
     expect(listed("")).toEqual(["a/folder/x"]);
   });
 
-  test("that cannot be finished are closed once, because another file may have their descriptor then", async () => {
+  test("that cannot be finished are closed only once, because another file may have got their descriptor", async () => {
     files.write("folder/x", Buffer.alloc(0));
     const failed = files.create("folder");
     await expect(failed.finish()).rejects.toThrow("a folder, not a file");
@@ -83,7 +83,7 @@ describe("files in bulk", () => {
     expect(readFileSync(join(root, "other"), "utf8")).toBe("whole");
   });
 
-  test("tell their size and time after they were read", async () => {
+  test("report their size and time as of the end of a read", async () => {
     files.write("a", Buffer.from("first"));
     const { size, modifiedMs } = files.stat("a");
     expect(await files.read("a", 0, 2)).toMatchObject({ size, modifiedMs });
@@ -92,7 +92,7 @@ describe("files in bulk", () => {
     expect(await reading).toMatchObject({ size: 10 });
   });
 
-  test("are removed, also if they are gone already", () => {
+  test("are removed, even if they are already gone", () => {
     files.write("a/one", Buffer.alloc(0));
     files.remove("a/one");
     files.remove("a/one");

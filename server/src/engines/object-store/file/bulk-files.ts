@@ -24,8 +24,8 @@ import { unfinishedName } from "./list-files.ts";
 import { OpenFolders } from "./open-folders.ts";
 import { temporaryName } from "./temporary-name.ts";
 
-/** `path`: below the root, without a leading slash. */
 export interface BulkFile {
+  /** Below the root, without a leading slash. */
   readonly path: string;
   readonly size: number;
   readonly modifiedMs: number;
@@ -51,12 +51,13 @@ const PAGE_FILES = 1000;
 const BLOCKING_READ_BYTES = 256 * 1024;
 
 /**
- * Reads and writes many files below a root, for a process that does nothing else: its calls on small files block, which
- * costs a tenth of asynchronous ones. Written files are durable only after `sync`. Like `fileStore`, it follows no links.
+ * Reads and writes many files below a root, for a process that does nothing else: calls for small files block, because
+ * asynchronous ones take ten times as long. Written files are durable only after `sync`. Like `fileStore`, it follows no
+ * links.
  */
 export class BulkFiles {
   readonly #root: string;
-  /** Makes the names of temporary files, so that a later process finds those that a killed one has left. */
+  /** Determines the names of temporary files, so that a later process finds those of a killed one. */
   readonly #salt: string;
   readonly #folders: OpenFolders;
 
@@ -120,7 +121,7 @@ export class BulkFiles {
     }
   }
 
-  /** Writes a small file at once. */
+  /** Writes a small file in one blocking call. */
   write(path: string, bytes: Buffer): void {
     inSubject(path, () => {
       const temporary = this.#entry(path, "make", this.#temporaryName(path));
@@ -143,7 +144,7 @@ export class BulkFiles {
     let isOpen = true;
     const closeOnce = async (): Promise<void> => {
       if (!isOpen) return;
-      isOpen = false; // its number may be another file's from now on
+      isOpen = false; // the descriptor may belong to another file from now on
       await promisify(close)(descriptor);
     };
     return {
@@ -201,11 +202,11 @@ export class BulkFiles {
     return stats?.isFile() === true ? { size: stats.size, modifiedMs: stats.mtimeMs } : undefined;
   }
 
-  /** A path for the current turn of the event loop. `name`: another file in the same folder. */
+  /** A path that is valid in the current turn of the event loop. `name`: another file in the same folder. */
   #entry(path: string, mode: "enter" | "make", name = path.slice(path.lastIndexOf("/") + 1)): string {
     const own = path.slice(path.lastIndexOf("/") + 1);
     if (own === "" || own === "." || own === ".." || unfinishedName.test(own)) {
-      throw new ObjectStoreError("bad-uri", `${path}: not a name that a file can have`);
+      throw new ObjectStoreError("bad-uri", `${path}: a file cannot have this name`);
     }
     return join(this.#folders.enter(path.slice(0, Math.max(0, path.length - own.length - 1)), mode), name);
   }

@@ -6,11 +6,11 @@ export interface BucketPlace extends BucketAddress {
   readonly region: string;
 }
 
-/** The error of a request that went to the wrong region. */
+/** An error response, which may say that the request went to the wrong region. */
 export interface WrongRegion {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Texts of the error document. */
+  /** From the error document. */
   readonly region: string | null;
   readonly endpoint: string | null;
 }

@@ -9,13 +9,13 @@ export interface S3Answer {
   readonly bytes: Buffer;
 }
 
-/** More of an error's body is not read. */
+/** The rest of an error's body is not read. */
 export const ERROR_LIMIT_BYTES = 64 * 1024;
 
 /**
  * Sends a request and collects the response in one buffer. For small objects this costs a fraction of a stream per
- * response. The body of a success above the limit is an error. An error's body has a limit of its own, so that a store that
- * answers a read of few bytes with an error document is understood.
+ * response. If the body of a success is larger than the limit, the call fails. An error's body has its own limit, so that
+ * the error of a small read can be understood.
  */
 export function collectResponse(
   dispatcher: Dispatcher,
@@ -60,7 +60,7 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Also while the request waits for a connection; undici then drops it when its turn comes. */
+  /** Works also while the request waits for a connection: undici then drops it when its turn comes. */
   abort(reason: unknown): void {
     if (this.#isAborted) return;
     this.#isAborted = true;
@@ -84,7 +84,7 @@ class Collector implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const end = this.#length + chunk.length;
     if (end > this.#limitBytes) {
-      if (this.#status >= 300) this.onResponseEnd(); // the status tells enough
+      if (this.#status >= 300) this.onResponseEnd(); // the status says enough
       this.abort(new ObjectStoreError("bad-response", `the answer is larger than ${this.#limitBytes} bytes`));
       return;
     }

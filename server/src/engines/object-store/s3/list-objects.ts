@@ -47,7 +47,7 @@ export async function* listObjectPages(
     // Directory buckets have no order.
     { prefix: uri.key, concurrency: uri.bucket.endsWith("--x-s3") ? 1 : concurrency, signal },
   );
-  // Copies of objects by `...` would take a third of the time of a listing.
+  // Spreading the objects (`...`) would take a third of the time of a listing.
   for await (const page of listing) {
     yield page.map(({ key, size, modifiedMs, etag, storageClass }) => {
       return { uri: base + key, key, size, modifiedMs, etag, storageClass };

@@ -42,14 +42,14 @@ describe("a connection", () => {
   test.each([
     ["reset", (socket: Socket) => void socket.resetAndDestroy()],
     ["ended", (socket: Socket) => void socket.end()],
-  ])("that is %s before the answer or in the middle of it fails as a broken one", async (_what, end) => {
+  ])("that is %s before the answer or in the middle of it fails as reset", async (_what, end) => {
     for (const begun of ["", half]) {
       const { origin } = await rawServer((socket) => socket.write(begun, () => setImmediate(() => end(socket))));
       await expect(text(downloaderWith(), origin)).rejects.toMatchObject({ code: "ECONNRESET" });
     }
   });
 
-  test("that nobody accepts fails with the reason", async () => {
+  test("to a port where nothing listens fails with the reason", async () => {
     const server = createServer();
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
@@ -99,7 +99,7 @@ describe("a connection", () => {
     const refusing = downloaderWith({ checkAddress: (address) => `${address} is not allowed` });
     const refused = text(refusing, origin.replace("127.0.0.1", host));
     await expect(refused).rejects.toMatchObject({ kind: "refused-address" });
-    expect(await text(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // it is otherwise
+    expect(await text(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // the same address works if it is allowed
     expect(sockets).toHaveLength(1);
   });
 

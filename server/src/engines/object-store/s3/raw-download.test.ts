@@ -49,7 +49,7 @@ describe("an answer", () => {
     expect(connections.size).toBe(1);
   });
 
-  test("of several requests at the same time comes by connections of their own", async () => {
+  test("to each of several concurrent requests comes on its own connection", async () => {
     const { origin, sockets } = await rawServer((socket, count) => {
       if (count === 3) for (const [at, each] of sockets.entries()) each.write(ok(String(at)));
     });
@@ -58,7 +58,7 @@ describe("an answer", () => {
     expect(all.sort()).toEqual(["0", "1", "2"]);
   });
 
-  test("may come in any pieces", async () => {
+  test("may arrive in pieces of any size", async () => {
     const anyCuts = fc.array(fc.nat(200), { maxLength: 8 });
     const arrives = fc.asyncProperty(fc.string({ maxLength: 50 }), anyCuts, async (given, cuts) => {
       const whole = ok(Buffer.from(given).toString("latin1"), "ETag: x");
@@ -92,7 +92,7 @@ describe("an answer", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("that is an error has its body, which does not touch the memory", async () => {
+  test("that is an error is returned with its body, which does not touch the memory", async () => {
     const error = "<Error>".padEnd(300, "x");
     const { origin, sockets } = await rawServer((socket, count) =>
       socket.write(count === 1 ? ok(error).replace("200 OK", "503 Slow Down") : ok("y")),

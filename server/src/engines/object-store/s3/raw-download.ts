@@ -16,7 +16,7 @@ export interface DownloadRequest {
 export interface DownloadedAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The given buffer, or a shorter part of it. Another one for errors. */
+  /** The given buffer or its beginning; another buffer for errors. */
   readonly bytes: Buffer;
 }
 
@@ -32,7 +32,7 @@ const IDLE_MS = 4_000;
 
 /**
  * Reads large responses straight into the caller's memory: the system copies each piece from the socket to its place. A
- * general client copies it twice more, which takes most of its time. One request at a time on each connection.
+ * general client copies it twice more, which takes most of its time. Each connection has one request at a time.
  */
 export class Downloader {
   readonly #options: DownloaderOptions;
@@ -172,7 +172,7 @@ class DownloadConnection {
   #onRead(count: number): boolean {
     try {
       if (this.#reading === undefined)
-        throw new ObjectStoreError("bad-response", "the store has sent bytes without a request");
+        throw new ObjectStoreError("bad-response", "the store sent bytes without a request");
       if (this.#body === undefined) this.#onHead(count);
       else this.#onBody(count);
     } catch (error) {

@@ -14,7 +14,7 @@ describe("the head of a response", () => {
     });
   });
 
-  test("may have no reason and no headers", () => {
+  test("may lack a reason phrase and headers", () => {
     expect(parseResponseHead("HTTP/1.1 200")).toMatchObject({ status: 200, length: null });
     expect(parseResponseHead("HTTP/1.1 200 ")).toMatchObject({ status: 200, headers: {} });
   });

@@ -4,18 +4,18 @@ import { ObjectStoreError } from "../object-store-error.ts";
 export interface ResponseHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Of the body; null if the head does not tell it. */
+  /** The length of the body; null if the head does not contain it. */
   readonly length: number | null;
   /** The connection can be used for another request. */
   readonly isKeptAlive: boolean;
 }
 
-/** Parses the status line and the headers, without the empty line at their end. Throws if they are not HTTP/1.1. */
+/** Parses the status line and the headers, without the empty line at their end. Throws if they are not HTTP/1.x. */
 export function parseResponseHead(text: string): ResponseHead {
   const [statusLine = "", ...lines] = text.split("\r\n");
   const [, status] = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine) ?? [];
-  if (status === undefined) throw unreadableHead("is not HTTP/1.1");
-  const headers = Object.create(null) as Record<string, string>; // a header may have the name of a method
+  if (status === undefined) throw unreadableHead("is not HTTP/1.x");
+  const headers = Object.create(null) as Record<string, string>; // a header may be named like a method of objects
   for (const line of lines) {
     const colon = line.indexOf(":");
     if (colon < 1 || /^[ \t]|[ \t]$/.test(line.slice(0, colon))) throw unreadableHead("has a malformed header");

@@ -42,9 +42,9 @@ export interface S3Call {
   /** The start of error messages. */
   subject: string;
   signal?: AbortSignal | undefined;
-  /** The document of a response with the status 200 may be an error. */
+  /** A response with the status 200 may contain an error document. */
   mayFailLate?: boolean;
-  /** Called when the store may have done what was asked although no answer says so. */
+  /** Called when the store may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
 }
 
@@ -60,7 +60,7 @@ type SignedRequest = Dispatcher.DispatchOptions & { origin: string; headers: Rec
 
 const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
 const syncHashBytes = 64 * 1024;
-/** Larger bodies are sent in pieces: the wait for the response begins anew with each piece that the network takes. */
+/** Larger bodies are sent in pieces: the timeout of the response restarts with each piece that the network takes. */
 const pieceBytes = 256 * 1024;
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
@@ -204,13 +204,13 @@ export class S3Client {
     if (body.length === 0) return EMPTY_PAYLOAD_HASH;
     if (this.#regions.placeOf(bucket).isProtected) return UNSIGNED_PAYLOAD;
     if (body.length <= syncHashBytes) return hash("sha256", body);
-    // Not on the main thread, because a part has megabytes. Our buffers are never on shared memory.
+    // Not on the main thread, because a part has megabytes. Our buffers are never in shared memory.
     const bytes = body as Uint8Array<ArrayBuffer>;
     return Buffer.from(await inDigest(() => webcrypto.subtle.digest("SHA-256", bytes))).toString("hex");
   }
 }
 
-/** It copies the bytes, so few are made at the same time. */
+/** A digest copies its bytes, so only a few are computed at the same time. */
 const inDigest = limitConcurrency(2);
 
 function bodyOf({ body }: S3Call): Buffer | Readable | null {

@@ -60,7 +60,7 @@ export function failureOfStatus(
   };
 }
 
-/** Of one object among several, or of a response that has begun as a success. */
+/** For codes without a status of their own: of one object among several, or of an error after the status 200. */
 export function isTransientCode(code: string | null): boolean {
   return code !== null && transientCodes.has(code);
 }

@@ -137,7 +137,7 @@ describe("an error that is larger than the object", () => {
     expect(store.retryCount).toBe(1);
   });
 
-  test("has its code", async () => {
+  test("is reported with its code", async () => {
     const { store } = await failing(() => errorAnswer(412, "PreconditionFailed"));
     const reading = store.read(at("few"), { range: { offset: 0, length: 3 }, ifMatch: "x" });
     await expect(reading).rejects.toMatchObject({ code: "PreconditionFailed" });
@@ -206,7 +206,7 @@ test("a completion whose answer was lost is found to have succeeded", async () =
   expect((await direct.read(at("completed"))).bytes.toString()).toBe("once");
 });
 
-test("every call succeeds at a store that asks to slow down, because fewer are sent at the same time", async () => {
+test("every call to a store that asks to slow down succeeds, because fewer are sent at the same time", async () => {
   const { store } = await failing(({ count }) => (count <= 32 ? errorAnswer(503, "SlowDown") : undefined), {
     maxConnections: 32,
     retries: 2,
@@ -236,7 +236,7 @@ describe("a bucket in another region", () => {
     ["a header", named],
     ["an error document", documented],
     ["a redirect", redirected],
-  ])("is found by %s, once for all calls, at the same endpoint", async (_, fault) => {
+  ])("is found by %s, and all later calls use its region at the same endpoint", async (_, fault) => {
     const { store, relay } = await failing((request) => (region(request) === "us-east-1" ? fault : undefined));
     await direct.write(at("elsewhere"), Buffer.from("x"));
     await Promise.all([store.read(at("elsewhere")), store.read(at("elsewhere"))]);
@@ -247,13 +247,13 @@ describe("a bucket in another region", () => {
     expect(store.retryCount).toBe(0);
   });
 
-  test("is not blamed for an error of a request that went to its region", async () => {
+  test("is not named in the error of a request that went to the right region", async () => {
     const headers = { "x-amz-bucket-region": seaweedFs.region };
     const { store } = await failing(() => ({ kind: "answer", status: 400, headers }));
     await expect(store.read(at("elsewhere"))).rejects.toThrow(/the object store refuses the request \(400\)$/);
   });
 
-  test("is an error if the other region names a third one", async () => {
+  test("is an error if two regions name each other", async () => {
     const { store, relay } = await failing((request) => {
       const next = region(request) === "us-east-1" ? "eu-west-1" : "us-east-1";
       return { kind: "answer", status: 301, headers: { "x-amz-bucket-region": next } };

@@ -56,7 +56,7 @@ export function headersOfEncryption(encryption: ObjectEncryption | undefined): H
   }
 }
 
-/** For the parts of an upload, which S3 refuses if they repeat an algorithm whose keys the store has. */
+/** For the parts of an upload. S3 refuses parts that repeat an algorithm whose keys the store holds. */
 export function headersOfPartEncryption(encryption: ObjectEncryption | undefined): Headers {
   return encryption?.algorithm === "SSE-C" ? headersOfCustomerKey(encryption.key) : {};
 }
@@ -101,13 +101,13 @@ export function statOf({ status, headers }: ResponseHead, subject: string, range
 
 export function detailsOf(head: ResponseHead, subject: string, range: ByteRange | undefined): ObjectDetails {
   const checksum = head.headers["x-amz-checksum-crc32"];
-  // The checksum of an upload in parts ends with their number: it is not one of the bytes.
+  // The checksum of an upload in parts ends with the number of parts: it is not the checksum of the bytes.
   const crc32 = range === undefined && isCrc32(checksum) ? checksum : null;
   const stat = statOf(head, subject, range);
   return { ...stat, attributes: attributesOf(head.headers), crc32, isEtagMd5: isMd5(stat.etag, head.headers) };
 }
 
-/** The ETag of an object that came in parts has another form; the one of an encrypted object looks like an MD5. */
+/** The ETag of an upload in parts has another form. The ETag of an encrypted object looks like an MD5 but is none. */
 export function isMd5(etag: string | null, headers: IncomingHttpHeaders): boolean {
   const encryption = headers["x-amz-server-side-encryption"] ?? "AES256";
   const hasCustomerKey = headers["x-amz-server-side-encryption-customer-algorithm"] !== undefined;

@@ -56,7 +56,7 @@ async function abortOthers(client: S3Client, uri: string, created: string | unde
       if (upload.uri === uri && upload.uploadId !== created) await abortUpload(client, upload, { signal });
     }
   } catch {
-    // The store may not allow the listing. Its parts have not been sent yet, so the upload costs nothing.
+    // The store may not allow the listing. The upload has no parts yet, so it costs nothing.
   }
 }
 
@@ -114,7 +114,7 @@ export async function completeUpload(
   return { etag, isVerified: parts.every((part) => part.isVerified) };
 }
 
-/** The ETag that S3 gives to an object of these parts; null if theirs are no MD5s. */
+/** The ETag that S3 gives to an object of these parts; null if the ETags of the parts are not MD5s. */
 export function multipartEtag(parts: readonly UploadedPart[]): string | null {
   const md5 = createHash("md5");
   for (const { etag } of parts.toSorted((one, other) => one.number - other.number)) {

@@ -26,9 +26,9 @@ import type {
 import { objectOf } from "./s3-uri.ts";
 import { parseWriteResult } from "./s3-xml.ts";
 
-/** Whole objects, in one request each. */
+/** Calls for one object, or a range of it, in one request each. */
 const defaultReadLimitBytes = 512 * 1024 * 1024;
-/** Below this size a connection of its own kind is not worth it. */
+/** Smaller bodies are not worth a connection of the `Downloader`. */
 const leastDownloadBytes = 256 * 1024;
 /** Answers to writes are empty. */
 export const WRITE_ANSWER_BYTES = 64 * 1024;
@@ -94,7 +94,7 @@ export async function writeObject(
   }));
 }
 
-/** In one request, whatever its size. */
+/** Writes an object in one request, whatever its size. */
 export async function streamObject(
   client: S3Client,
   text: string,
@@ -117,7 +117,7 @@ export async function streamObject(
       isVerified: isVerified(answer, { crc32: null, md5: () => md5.digest("hex") }, subject),
     }))
     .catch((error: unknown) => {
-      throw failure === undefined ? error : failure.error; // not the connection that it has broken
+      throw failure === undefined ? error : failure.error; // the cause, not the connection that broke because of it
     });
 }
 
@@ -185,7 +185,7 @@ export interface SentChecksums {
 }
 
 /**
- * Whether the store has confirmed the bytes. Throws if it has others. Stores without checksums return the MD5 as ETag,
+ * Whether the store has confirmed the bytes. Throws if it has other bytes. Stores without checksums return the MD5 as ETag,
  * unless they encrypt with a key of the customer or of KMS.
  */
 export function isVerified(answer: S3Answer, sent: SentChecksums, subject: string): boolean {
@@ -202,7 +202,7 @@ export function etagOf({ headers }: S3Answer): string | null {
   return headers.etag?.replaceAll('"', "") ?? null;
 }
 
-/** Documents that are not of S3 are errors that do not quote them. */
+/** Throws an error that does not quote the document if it is not the expected one. */
 export function readDocument<T>(answer: S3Answer, subject: string, parse: (xml: string) => T): T {
   try {
     return parse(answer.bytes.toString("utf8"));

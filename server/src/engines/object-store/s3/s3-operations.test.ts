@@ -79,7 +79,7 @@ describe("an object in memory", () => {
     await expect(store.read(at("range"), { limitBytes: 9 })).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("has attributes without control characters", async () => {
+  test("cannot have attributes with control characters", async () => {
     for (const metadata of [{ a: "line\nbreak" }, { "a b": "x" }])
       await expect(store.write(at("bad"), Buffer.from("x"), { attributes: { metadata } })).rejects.toMatchObject({
         kind: "bad-request",
@@ -123,7 +123,7 @@ describe("a copy inside the store", () => {
     await expect(store.head(at("never"))).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("is possible between stores of the same service and credentials", () => {
+  test("is possible between stores with the same service and credentials", () => {
     const { endpoint, credentials } = seaweedFs;
     expect(store.sharesService(storeWith({ endpoint: `${endpoint}/`, region: "eu-west-1" }))).toBe(true);
     expect(store.sharesService(storeWith({ endpoint: null }))).toBe(false);
@@ -194,7 +194,7 @@ describe("encryption at rest:", () => {
     }
   });
 
-  test("a key of the customer is needed to read, copy and continue", async () => {
+  test("a key of the customer is needed to read and copy", async () => {
     const { etag } = await store.write(at("sse-c/source"), Buffer.from("secret"), { encryption: customer });
     expect((await store.read(at("sse-c/source"), { customerKey: key })).bytes.toString()).toBe("secret");
     expect(await store.head(at("sse-c/source"), { customerKey: key })).toMatchObject({ size: 6 });
@@ -221,7 +221,7 @@ describe("encryption at rest:", () => {
     expect(bytes.equals(Buffer.concat([first, Buffer.from("end")]))).toBe(true);
   });
 
-  test("what SeaweedFS cannot do is requested as S3 demands it", async () => {
+  test("requests that SeaweedFS does not support have the headers that S3 requires", async () => {
     const body = "<CopyPartResult><ETag>e</ETag></CopyPartResult>";
     const relay = await faultyRelay(seaweedFs.endpoint, () => ({ kind: "answer", status: 200, body }));
     const recorded = storeWith({ endpoint: relay.endpoint });
@@ -258,7 +258,7 @@ describe("encryption at rest:", () => {
 });
 
 describe("several objects", () => {
-  test("are deleted together, also those that do not exist, and failures are returned", async () => {
+  test("are deleted together, including those that do not exist, and failures are returned", async () => {
     const names = ["a b", "a+b", "<&>\"'", "ü🎉", "tab\tand\r\nlines", "x%2Fy"].map((name) => at(`many/${name}`));
     for (const uri of names.slice(0, 4)) await store.write(uri, Buffer.from("x"));
     await store.write(at("many/kept"), Buffer.from("x"));
@@ -266,7 +266,7 @@ describe("several objects", () => {
     const left = (await Array.fromAsync(store.list(at("many/")))).map(({ key }) => key);
     expect(left).toEqual(["many/kept"]);
     const reader = storeWith({ credentials: seaweedFs.readOnlyCredentials });
-    // SeaweedFS refuses sometimes the whole request and sometimes each object.
+    // SeaweedFS sometimes refuses the whole request and sometimes each object.
     const refused = await reader.deleteObjects([at("many/kept")]).then(
       ([failure]) => failure?.code,
       (error: unknown) => (error instanceof ObjectStoreError ? error.code : error),

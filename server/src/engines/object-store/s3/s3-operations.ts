@@ -1,7 +1,7 @@
 import type { CallOptions, ByteRange, ObjectStat, ObjectStore } from "../object-store.ts";
 
 /**
- * What S3 can do beyond other object stores. Bodies are buffers, one part at a time, because every request may have to be
+ * Operations that only S3 has. Bodies are buffers, or can be read several times, because every request may have to be
  * repeated.
  */
 export interface S3Store extends ObjectStore {
@@ -42,7 +42,7 @@ export interface ReadOptions extends HeadOptions {
   readonly ifMatch?: string | undefined;
   /** The size of the whole object, if it is known. Large reads are faster if the range or this is given. */
   readonly expectedBytes?: number | undefined;
-  /** The memory for a large body, of the length of the range or the object. The bytes may come in other memory. */
+  /** Memory for a large body, as long as the range or the object. The bytes may still come in other memory. */
   readonly into?: Buffer | undefined;
   /** A larger body is an error. */
   readonly limitBytes?: number | undefined;
@@ -60,7 +60,7 @@ export interface ReadObject extends ObjectDetails {
 /** `size` is that of the whole object. */
 export interface ObjectDetails extends ObjectStat {
   readonly attributes: ObjectAttributes;
-  /** Of the whole object, where the store knows one: base64. */
+  /** Of the whole object, in base64; null if the store has none. */
   readonly crc32: string | null;
   /** False: the ETag is not the MD5 of the contents, because they are encrypted or came in parts. */
   readonly isEtagMd5: boolean;
@@ -104,7 +104,7 @@ export interface Upload {
 }
 
 export interface PartOptions extends CallOptions {
-  /** The same as at the creation of the upload. */
+  /** The same as for the creation of the upload. */
   readonly encryption?: ObjectEncryption | undefined;
 }
 
@@ -115,7 +115,7 @@ export interface PartSource {
   readonly customerKey?: string | undefined;
 }
 
-/** What the completion of an upload needs of each part. */
+/** The properties of each part that the completion of an upload needs. */
 export interface UploadedPart {
   readonly number: number;
   readonly etag: string;

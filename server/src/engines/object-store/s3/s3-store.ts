@@ -103,7 +103,7 @@ export function s3Store(given: S3StoreOptions): S3Store {
   return store;
 }
 
-/** Regions do not matter: one region copies from another. */
+/** The region does not matter, because one region can copy from another. */
 function identityOf({ endpoint, credentials }: Pick<S3StoreOptions, "endpoint" | "credentials">): string {
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const service = endpoint === null ? null : new URL(endpoint).href.replace(/\/+$/, "");

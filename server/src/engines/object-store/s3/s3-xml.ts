@@ -90,13 +90,13 @@ export interface ListedPart {
   readonly crc32: string | null;
 }
 
-/** Only failures are returned. */
+/** Quiet: the response lists only failures. */
 export function formatDeleteList(keys: readonly string[]): string {
   const objects = keys.map((key) => `<Object><Key>${escape(key)}</Key></Object>`).join("");
   return `<Delete xmlns="${NAMESPACE}"><Quiet>true</Quiet>${objects}</Delete>`;
 }
 
-/** XML has no form for the others, and a parser may replace carriage returns. */
+/** XML cannot express most control characters, and a parser may replace carriage returns. */
 export function canBeDeletedInList(key: string): boolean {
   return !forbiddenInXml.test(key);
 }

@@ -21,7 +21,7 @@ function parse(xml: string): ListPage | null {
 
 describe("a page is scanned", () => {
   test.each([
-    ["of several stores", page(entry("a", `${owner}<StorageClass>STANDARD</StorageClass>`) + entry("b"))],
+    ["with all elements that stores send", page(entry("a", `${owner}<StorageClass>STANDARD</StorageClass>`) + entry("b"))],
     ["with lines between its elements", page(`\n  ${entry("a").replaceAll("><", ">\n<")}\n`)],
     ["with entities", page(entry("a &lt;&amp;&gt; &quot;&apos;&#252;&#xFC;"))],
     ["with encoded keys", page(`<EncodingType>url</EncodingType>${entry("a+b%2Bc%C3%BC")}${entry("plain")}`)],
@@ -68,7 +68,7 @@ describe("anything else is left to the parser:", () => {
     expect(scan(xml)).toBeNull();
   });
 
-  test("a damaged page never has other entries than the parser finds", () => {
+  test("a damaged page never yields other entries than the parser finds", () => {
     const whole = page(
       ["a", "b c", "&amp;x"].map((key) => entry(key, "<StorageClass>GLACIER</StorageClass>")).join(""),
     );

@@ -3,7 +3,7 @@ import { decodeFormText, integer, timeMs, type ListPage, type PageEntry } from "
 /**
  * Reads a page of a listing an order of magnitude faster than a parser that builds a tree: a million keys are a thousand
  * pages. It knows only the form that stores send: elements without attributes, comments or sections. Returns null for
- * anything else; the caller then asks the parser.
+ * anything else; the caller then uses the parser.
  */
 export function scanListPage(bytes: Buffer): ListPage | null {
   try {
@@ -13,8 +13,8 @@ export function scanListPage(bytes: Buffer): ListPage | null {
   }
 }
 
-/** The root and the elements that contain others. Of these, only two contain what we read. */
 const rootName = "ListBucketResult";
+/** Elements with children that we do not read. `Contents` and `CommonPrefixes` are the only ones whose children we read. */
 const skipped: ReadonlySet<string> = new Set(["Owner", "RestoreStatus"]);
 const entityValues: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
@@ -29,7 +29,7 @@ class PageScanner {
   readonly #text: string;
   #at = 0;
   #tag = "";
-  /** Of the content of the last element. */
+  /** Where the content of the last element starts and ends. */
   #start = 0;
   #end = 0;
   #timeText = "never";

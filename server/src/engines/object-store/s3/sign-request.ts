@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 
 /**
- * Signs requests to S3 with AWS Signature Version 4. The key that signs is derived from the secret, the day and the region
- * by four hashes, so it is kept until the day or the region changes.
+ * Signs requests to S3 with AWS Signature Version 4. The signing key is derived from the secret, the day and the region by
+ * four hashes, so it is cached until the day changes.
  */
 export interface S3Credentials {
   accessKeyId: string;
@@ -27,7 +27,7 @@ export type SignRequest = (request: UnsignedRequest, region: string, now: Date) 
 export const EMPTY_PAYLOAD_HASH = hash("sha256", "");
 export const UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD";
 
-/** S3 requires a signature of neither. Their values may be UTF-8, which servers and proxies read in different ways. */
+/** S3 does not require these to be signed. Their values may be UTF-8, which servers and proxies read in different ways. */
 const unsignedHeaders: ReadonlySet<string> = new Set([
   "cache-control",
   "content-disposition",

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { PageEntry } from "./s3-xml.ts";
 import { splitListing, type FetchPage } from "./split-listing.ts";
 
-/** Two keys are in the store's order as these texts are in the order of JavaScript. */
+/** Maps a key to a text: the store sorts keys as JavaScript sorts these texts. */
 type Order = (key: string) => string;
 const byBytes: Order = (key) => Buffer.from(key).toString("latin1");
 const byFolders: Order = (key) => byBytes(key).replaceAll("/", "\0");
@@ -107,12 +107,12 @@ describe("a split listing", () => {
     expect(listed.requestCount).toBeLessThan(1.4 * 200);
   });
 
-  test("of a page needs one request", async () => {
+  test("of a single page needs one request", async () => {
     const listed = await listAll(storeOf(["p/a", "p/b"], byBytes, 1000), "p/");
     expect(listed).toMatchObject({ keys: ["p/a", "p/b"], requestCount: 1 });
   });
 
-  test("ends where a key was at which it was split, if that is deleted meanwhile", async () => {
+  test("lists every other key once if keys at which it was split are deleted meanwhile", async () => {
     const keys = Array.from({ length: 5000 }, (_, index) => `p/${String(index).padStart(5, "0")}`);
     const deleted = new Set<string>();
     const fetchPage: FetchPage = async (request, signal) => {

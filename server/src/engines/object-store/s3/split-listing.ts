@@ -5,12 +5,12 @@ import { commonLength, splitPoint } from "./split-point.ts";
 /**
  * Lists a key space by several requests at the same time. Each page names the next one, so one listing is sequential. But
  * a listing can begin after any text, so the space is split into ranges: a probe starts somewhere in a range; if it finds
- * keys, its first key becomes the end of the range and the begin of a new one.
+ * keys, its first key becomes the end of the range and the beginning of a new one.
  *
- * Every key is listed exactly once because a range ends only where it meets the first key of the next range, whatever
- * the order of the store: a probe returns the end of the sequence that the range itself would list. Only the decision
- * whether the range has already passed that key compares keys. It requires that they compare alike in both known orders:
- * by bytes (S3), and folder by folder.
+ * Every key is listed exactly once, whatever the order of the store, because a range ends only where it meets the first key
+ * of the next range: a probe returns the rest of the sequence that the range itself would list. Keys are compared only to
+ * decide whether the range has already passed that key. Then they must compare alike in both known orders: by bytes (S3),
+ * and folder by folder.
  */
 export interface PageRequest {
   readonly after?: string | undefined;
@@ -47,8 +47,9 @@ interface Range {
   isProbed: boolean;
 }
 
+/** Probes that may find nothing whatever the number of pages; beyond that, one for every four pages. */
 const freeProbes = 16;
-/** As many as it takes to find the position in which keys differ. */
+/** Halving finds the position in which keys differ with so many probes. */
 const steadyProbes = 6;
 
 export async function* splitListing(fetchPage: FetchPage, options: SplitOptions): AsyncGenerator<readonly PageEntry[]> {
@@ -70,7 +71,7 @@ class SplitListing {
   readonly #options: SplitOptions;
   readonly #stopped = new AbortController();
   readonly #signal: AbortSignal;
-  /** Those that are not at their end. */
+  /** Ranges that are not listed completely. */
   readonly #ranges = new Set<Range>();
   readonly #ready: (readonly PageEntry[])[] = [];
   #requests = 0;
@@ -182,7 +183,7 @@ class SplitListing {
   }
 
   async #probe(range: Range, after: string, position: number): Promise<void> {
-    // A store that cannot begin in the middle is listed by the ranges that there are.
+    // If the store cannot begin in the middle, the existing ranges list everything.
     const page = await this.#fetchPage({ after }, this.#signal).catch(() => null);
     range.isProbed = false;
     const first = page?.entries[0]?.key;
@@ -207,7 +208,7 @@ class SplitListing {
     }
   }
 
-  /** What is left of the range may be small, so that probes would find nothing again and again. */
+  /** The rest of the range may be small, so probes that find nothing become rarer. */
   #failed(range: Range): void {
     this.#emptyProbes += 1;
     range.failedProbes += 1;

@@ -1,17 +1,16 @@
 import { isSurrogate } from "../../../lib/compare-utf8.ts";
 
 /**
- * Chooses keys at which the listing of a range is split. Only requests are wasted by a bad choice: the caller never relies
- * on it.
+ * Chooses keys at which the listing of a range is split. A bad choice only wastes requests: the caller never relies on it.
  */
 export interface OpenRange {
   /** The last key that was listed. */
   readonly low: string;
   /** No key of the range comes after this text; null if not known. */
   readonly high: string | null;
-  /** All keys begin with so many characters. */
+  /** The length of the prefix that all keys share. */
   readonly prefixLength: number;
-  /** The range is probably larger at this position of its keys than at those after it. */
+  /** No character after this position is raised, because the step would be too small. */
   readonly position: number;
 }
 
@@ -23,8 +22,8 @@ export interface SplitPoint {
 
 /**
  * If both ends are known, the point lies between the first characters in which they differ. Otherwise one character of
- * `low` is raised: further left is a larger step, and nothing comes after a step that is too large. So the leftmost
- * position is found by halving.
+ * `low` is raised: further left is a larger step, and no key comes after a step that is too large. So halving finds the
+ * leftmost useful position.
  */
 export function splitPoint({ low, high, prefixLength, position }: OpenRange): SplitPoint | null {
   let first = prefixLength;
@@ -50,7 +49,7 @@ export function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** Null if there is no character between them. Surrogates are no characters. */
+/** Null if there is no character between them. Surrogates are not characters. */
 function middle(low: number, high: number): string | null {
   const code = Math.floor((low + high) / 2);
   return high - low < 2 || isSurrogate(code) || isSurrogate(low) || isSurrogate(high)
