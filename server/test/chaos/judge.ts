@@ -191,7 +191,7 @@ function missingRetriesOf({ id, retry, cancelled }: Submitted, { status, attempt
   ];
 }
 
-/** A copy that began on one node cannot continue on another, which does not have its journal: that ends it. */
+/** A copy that began on one node cannot continue on another, which does not have its journal. Such an attempt ends it. */
 function isMoved(attempts: readonly Attempt[]): boolean {
   const [previous, last] = attempts.slice(-2);
   return MOVED.test(last?.cause ?? "") && previous?.node !== last?.node;
@@ -208,7 +208,7 @@ function unexplainedOf(wanted: Submitted, { id, attempts }: Outcome, evidence: E
 const KILLED = /^(its runner was ended from outside|exit code 137|ended by the signal SIGKILL)$/;
 const LEASE_OVER = /^(the lease was not renewed for \d+ s|the node has lost touch with the others)/;
 const SILENT = /^the node that ran it has fallen silent$/;
-const MOVED = /^the copy cannot continue here: the journal of the previous attempt is on node /;
+const MOVED = /^the copy cannot continue here: the journal of the first attempt is on node /;
 const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
 
 /** Whether the attempt was made to fail, or a fault at the right time and place can make it fail in just this way. */

@@ -4,7 +4,7 @@ import { judge, type Attempt, type Evidence, type Outcome, type Submitted, type 
 import { Outages } from "./outages.ts";
 import { parseQueryJournal } from "./query-journal.ts";
 
-/** Commands for the tests of the judge: one that is sound, and what can be changed about it. */
+/** Cases for the tests of the judge: a sound command, and changes to it. */
 export const first: Attempt = { number: 1, startedMs: 0, endedMs: 5000, exitCode: 0, cause: null, node: 0 };
 export const second: Attempt = { ...first, number: 2 };
 export const LINES = "1 1 start 1 cold\n1 1 tick 2\n1 1 end 3\n";
@@ -83,7 +83,7 @@ export const once = { retry: 0 };
 export const query = { kind: "query" } as const;
 export const refresh = { kind: "refresh", retry: 0 } as const;
 export const copy = { kind: "copy" } as const;
-export const MOVED = "the copy cannot continue here: the journal of the previous attempt is on node 7";
+export const MOVED = "the copy cannot continue here: the journal of the first attempt is on node 7";
 export const LEASE = "the lease was not renewed for 5 s: this node may have lost contact with the others";
 export const SILENT = "the node that ran it has fallen silent";
 export const KILLED = "its runner was ended from outside";
