@@ -8,7 +8,7 @@ export function compareUtf8(one: string, two: string): number {
   return one.length - two.length;
 }
 
-/** Half of a character beyond 16 bits. */
+/** Half of a UTF-16 pair, which stands for a code point above U+FFFF. */
 export function isSurrogate(codeUnit: number): boolean {
   return codeUnit >= 0xd800 && codeUnit <= 0xdfff;
 }

@@ -11,7 +11,7 @@ export interface JsonLine {
 
 /**
  * Reads a file of JSON lines from its start. A last line without a newline, which a crash has cut off, is left out.
- * `mostLineBytes` bounds the memory for files that others have written: a longer line is an error.
+ * `mostLineBytes` bounds the memory for untrusted files: a longer line is an error.
  */
 export async function* readJsonLines(handle: FileHandle, mostLineBytes = Infinity): AsyncGenerator<JsonLine> {
   let open: Buffer[] = [];

@@ -38,7 +38,7 @@ test("imports of every form are found, except imports of types", () => {
   ]);
 });
 
-test("files, threads, and packages with their dependencies are followed, each once and in a circle", async () => {
+test("files, threads, and packages with their dependencies are followed once each, even in cycles", async () => {
   write({
     "src/main.ts": `import "./a.ts";\nimport "node:fs";\nimport "one/deep.js";\nnew URL("thread.ts", import.meta.url);`,
     "src/a.ts": `import "./main.ts";\nimport "@scope/two";`,
@@ -58,7 +58,7 @@ test("files, threads, and packages with their dependencies are followed, each on
   ]);
 });
 
-test("a package that is not installed is named", async () => {
+test("the error for a package that is not installed names it", async () => {
   write({ "src/lost.ts": `import "no-such-package-here";` });
   await expect(followImports(join(folder, "src/lost.ts"))).rejects.toThrow(/no-such-package-here is not installed/);
 });

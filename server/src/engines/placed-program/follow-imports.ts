@@ -50,7 +50,7 @@ interface Import {
   readonly specifier: string;
 }
 
-/** The formatter of this project writes them in these forms only. */
+/** This project's formatter leaves only these forms of imports. */
 const STATIC = /^(?:import|export)\s+(?!type\b)(?:[^"'();]*?\sfrom\s+)?"([^"]+)"/gm;
 const DYNAMIC = /\bimport\(\s*"([^"]+)"\s*\)/g;
 const URL_OF_FILE = /\bnew URL\(\s*"([^"]+)",\s*import\.meta\.url\s*\)/g;

@@ -16,13 +16,13 @@ const place = (source: ProgramSource) =>
 const isRoot = process.getuid?.() === 0;
 const OTHER_USER = 64_001;
 
-/** As root, a user that can read neither this checkout nor its Node. */
+/** If this process is root: runs it as a user who can read neither this checkout nor its Node. */
 function run(argv: readonly string[], env: Record<string, string> = {}) {
   const user = isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {};
   return runTool(argv, { cwd: "/", env: { PATH: "/usr/bin:/bin", ...env }, ...user, timeoutMs: 30_000 });
 }
 
-test("the copy program, placed in a folder where nothing else is visible, starts and fails for a wrong request", async () => {
+test("the copy program, placed in a folder where nothing else is visible, starts and fails for a missing request", async () => {
   const { argv, folders, compiled } = await place(COPY_PROGRAM);
   const { exitCode, output } = await run([...argv, "/no/such/request"], { NODE_COMPILE_CACHE: compiled });
   expect(output).not.toMatch(/ERR_MODULE_NOT_FOUND|Cannot find/);
@@ -30,7 +30,7 @@ test("the copy program, placed in a folder where nothing else is visible, starts
   for (const folder of folders) expect(folder.startsWith(cacheDir)).toBe(true);
 });
 
-test("a program is placed once, and again when its text changes; what is unused for a month is removed", async () => {
+test("a program is placed once, and again when its text changes; versions unused for a month are removed", async () => {
   const root = join(cacheDir, "sources");
   mkdirSync(root);
   const source = { name: "small", title: "a small program", entry: join(root, "main.ts"), root, nodeOptions: [] };
@@ -56,7 +56,7 @@ test("a program is placed once, and again when its text changes; what is unused 
   expect(await said(second)).toBe("two\n");
 });
 
-test("users get the compiled code by a link that is named after them", async () => {
+test("another user's process finds the compiled code through a link for that user", async () => {
   const program = await place(COPY_PROGRAM);
   await shareCompiled(program, OTHER_USER);
   await shareCompiled(program, OTHER_USER);
@@ -66,7 +66,7 @@ test("users get the compiled code by a link that is named after them", async () 
   expect(readdirSync(join(program.compiled, own)).length).toBeGreaterThan(2);
   const env = { NODE_COMPILE_CACHE: program.compiled, NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
   const { output } = await run([...program.argv, "/no/such/request"], env);
-  expect(output).toMatch(/success, size=|was accepted|because cache was the same/); // a part of the output is kept
+  expect(output).toMatch(/success, size=|was accepted|because cache was the same/); // only a part of the output is kept
   expect(output).not.toMatch(/was rejected|writing cache/);
 });
 

@@ -1,7 +1,7 @@
 /**
  * Places a program of ours in the cache, with its Node and its packages. If the server is root, its processes run as other
- * users, who often can read neither the server's sources nor its Node; and a running process must not see the files of an
- * upgrade. The code is compiled in advance, because stripping types and compiling take most of the time that a small program
+ * users, who often can read neither the server's sources nor its Node. Besides, an upgrade must not change the files of a
+ * running process. The code is compiled in advance, because stripping types and compiling take most of the time that a small program
  * needs to start.
  */
 import { createHash } from "node:crypto";
@@ -18,13 +18,13 @@ import { followImports, type ProgramFiles } from "./follow-imports.ts";
 export interface ProgramSource {
   /** The name of the program, for its folder. */
   readonly name: string;
-  /** For users. */
+  /** The name in messages to users. */
   readonly title: string;
   /** The file that is run. */
   readonly entry: string;
   /** The folder that contains all of our own files that it imports. */
   readonly root: string;
-  /** Options of Node. Code that is compiled with some options is not used with others. */
+  /** Options of Node. Node does not use compiled code with other options than it was compiled with. */
   readonly nodeOptions: readonly string[];
 }
 
@@ -94,7 +94,7 @@ async function placeNode(folder: string): Promise<void> {
   });
   if (await otherUsersCanRun([join(folder, "bin/node"), "--version"])) return;
   await rm(folder, { recursive: true, force: true });
-  throw new Fault("unavailable", `other users cannot run Node in ${dirname(folder)}: set HEADGATE_CACHE_DIR`);
+  throw new Fault("unavailable", `other users cannot run Node in ${dirname(folder)}: set HEADGATE_CACHE_DIR to a folder that they can read`);
 }
 
 async function fillFolder(folder: string, { sources, packages }: ProgramFiles, root: string): Promise<void> {
@@ -124,8 +124,8 @@ interface PlacedFiles {
 const COMPILE_LIMIT_MS = 60_000;
 
 /**
- * Loads all files once in the place where they stay: Node finds compiled code by the path of its file. Files that are run
- * fail here, because they get no arguments.
+ * Loads all files once in their final place, because Node finds compiled code by the path of its file. Entry files are run
+ * and fail, because they get no arguments.
  */
 async function compile(cache: string, node: readonly string[], { modules, entries }: PlacedFiles): Promise<void> {
   const urls = modules.map((path) => pathToFileURL(path).href);
@@ -147,13 +147,13 @@ export async function shareCompiled({ compiled }: PlacedProgram, uid: number): P
     const theirs = ours.replace(/-\d+$/, `-${uid}`);
     if (theirs !== ours && !existsSync(join(compiled, theirs))) await symlink(ours, join(compiled, theirs));
   } catch {
-    // Another process has made the link, or the cache cannot be written.
+    // Another process has created the link, or the cache is not writable.
   }
 }
 
 /**
  * Marks the program as used, so that other versions of the server do not remove it. Returns false if it is gone. Call it
- * daily while the program may be run.
+ * daily as long as the program may be run.
  */
 export async function markUsed({ folders }: Pick<PlacedProgram, "folders">): Promise<boolean> {
   const now = new Date();

@@ -10,7 +10,7 @@ import { startProgramSetUp } from "./program-set-up.ts";
 const log = pino({ enabled: false });
 const program: PlacedProgram = { argv: [], folders: [], compiled: "" };
 
-test("a program that cannot be placed says why, and is placed at a later attempt", async () => {
+test("the reason why a program cannot be placed is shown until a later attempt succeeds", async () => {
   const attempts = [Promise.withResolvers<PlacedProgram>(), Promise.withResolvers<PlacedProgram>()];
   let at = 0;
   const setUp = startProgramSetUp({

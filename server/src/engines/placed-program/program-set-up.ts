@@ -4,17 +4,17 @@ import type { Log } from "../../lib/log.ts";
 import type { SetUpStep } from "../set-up/set-up-step.ts";
 import { markUsed, type PlacedProgram } from "./place-program.ts";
 
-/** A program that is placed in the background, and again if it is removed. A failure is retried after a minute. */
+/** Places a program in the background, and again if it was removed. A failure is retried after a minute. */
 export interface ProgramSetUp {
   /** Undefined: it cannot be run yet, and `unready` says why. */
   placed(): PlacedProgram | undefined;
-  /** For users; null: it can be run. */
+  /** Why the program cannot be run yet, for users; null: it can be run. */
   unready(): string | null;
   stop(): Promise<void>;
 }
 
 export interface ProgramSetUpOptions {
-  /** For users. */
+  /** The name in messages to users. */
   readonly title: string;
   readonly place: (signal: AbortSignal, progress: (step: SetUpStep) => void) => Promise<PlacedProgram>;
   readonly log: Log;
