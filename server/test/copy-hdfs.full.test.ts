@@ -119,7 +119,7 @@ describe.skipIf(sparkIsMissing)("a copy with a real HDFS", () => {
     expect(await namesBelow(dest)).toEqual([]);
   });
 
-  test("needs a destination that does not exist, and a source that does", async () => {
+  test("fails if the destination exists or the source does not", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { a: "1" });
     await put(dest, { a: "1" });
@@ -165,7 +165,7 @@ describe.skipIf(sparkIsMissing)("a copy with a real HDFS", () => {
     expect(await namesBelow(dest)).toEqual([]);
   });
 
-  test("that was killed is cleaned up", async () => {
+  test("that was killed is cleaned up: unfinished and temporary files are removed", async () => {
     const src = await copies.put({ a: "1" });
     const dest = folder();
     const command = "killed";

@@ -1,6 +1,6 @@
 /**
- * What the copies of a chaos run read and write. Each joins the two members of a group to an output that is uploaded in
- * parts, and copies small files inside the store. Pure.
+ * The files that the copies of a chaos run read and write. Each copy joins the two members of a group into an output that
+ * is uploaded in parts, and copies small files inside the store. Pure.
  */
 export const BUCKET = "chaos";
 const SOURCE = `s3://${BUCKET}/in`;
@@ -13,7 +13,7 @@ export function destinationOf(key: string): string {
   return `s3://${BUCKET}/out/${key}`;
 }
 
-/** `fails`: its source does not exist. */
+/** `fails`: the source does not exist. */
 export function copyArguments(key: string, fails: boolean): string {
   const src = fails ? `s3://${BUCKET}/missing` : SOURCE;
   return `--src ${src} --dest ${destinationOf(key)} --groupBy '.*/(large)-.*|.*/(small-.*)' --multipartUploadChunkSize 5`;
@@ -55,7 +55,7 @@ export function resultOfCopy(key: string): string {
   return formatCopied(rows);
 }
 
-/** Each place of a file has its own bytes, so that parts in a wrong order are noticed. */
+/** Every line is different, so that parts in a wrong order are noticed. */
 function contentsOf(name: string): Buffer {
   if (!MEMBERS.includes(name)) return Buffer.from(name);
   const known = CONTENTS.get(name) ?? Buffer.from(linesOf(name).join(""));

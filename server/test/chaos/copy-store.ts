@@ -8,12 +8,12 @@ import { credentials, region, startSeaweedFs } from "../seaweedfs/seaweedfs-serv
 import { BUCKET, destinationOf, outputsOf, sourceFiles } from "./copied-files.ts";
 
 /**
- * The S3 server of a chaos run. Its answers take a while, so that faults sometimes strike while a copy has uploads open.
+ * The S3 server of a chaos run. It answers slowly, so that faults sometimes strike while a copy has uploads open.
  */
 export interface CopyStore {
   /** For the account. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Outputs of copies that are missing although the copy is done, outputs that are not whole, and uploads left open. */
+  /** Missing outputs of copies that are done, outputs with wrong contents, and uploads left open. */
   findFlaws(
     copies: readonly { readonly id: number; readonly key: string; readonly isDone: boolean }[],
   ): Promise<string[]>;
@@ -60,8 +60,8 @@ async function outputFlaws(
   for await (const { uri } of store.list(`${destinationOf(key)}/`)) {
     found.add(uri);
     const expected = outputs.get(uri);
-    if (expected === undefined) flaws.push(`${id} has written ${uri}, which no copy has to write`);
-    else if (!(await store.read(uri)).bytes.equals(expected)) flaws.push(`${id} has written ${uri} only in part`);
+    if (expected === undefined) flaws.push(`${id} has written ${uri}, which is not one of its outputs`);
+    else if (!(await store.read(uri)).bytes.equals(expected)) flaws.push(`${id} has written ${uri} with wrong contents`);
   }
   const missing = isDone ? [...outputs.keys()].filter((uri) => !found.has(uri)) : [];
   return [...flaws, ...missing.map((uri) => `${id} is done but ${uri} is missing`)];

@@ -9,7 +9,7 @@ import { parseReportLine, type CopyEnd } from "../../src/engines/s3-copy/report.
 
 const POLL_MS = 10;
 
-/** Runs a copy in a process of its own, with the options of the product, and measures the most memory that it has. */
+/** Runs a copy in a process of its own, with the options of the product, and measures its peak memory. */
 export async function peakOfCopy(request: CopyRequest): Promise<{ readonly end: CopyEnd; readonly peakMiB: number }> {
   const file = join(request.scratchFolder, "copy.json");
   writeFileSync(file, JSON.stringify(request));

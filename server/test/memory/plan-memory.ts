@@ -19,7 +19,7 @@ export const plainOptions: PlanOptions = {
   copyFromManifest: false,
 };
 
-/** Plans a copy of `count` files that are listed in no order. Returns the planned files and the most memory it took. */
+/** Plans a copy of `count` files that are listed in no order. Returns the number of planned files and the peak memory. */
 export async function measurePlan(
   count: number,
   options: Partial<PlanOptions>,

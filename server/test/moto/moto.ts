@@ -9,8 +9,8 @@ import { s3Store } from "../../src/engines/object-store/s3/s3-store.ts";
 import { freePort } from "../support/free-port.ts";
 
 /**
- * An S3 server that holds every key, which SeaweedFS does not: `a//b`, keys that end with a slash and have contents, and
- * names that are objects and folders. It checks neither keys nor checksums.
+ * An S3 server that holds keys that SeaweedFS cannot hold: `a//b`, keys that end with a slash and have contents, and names
+ * that are both objects and folders. It checks neither credentials nor checksums.
  */
 export interface Moto {
   readonly endpoint: string;
@@ -19,7 +19,7 @@ export interface Moto {
   readonly store: S3Store;
 }
 
-export const NO_MOTO = "there is no moto_server here (pip install 'moto[server]')";
+export const NO_MOTO = "moto_server is not installed (pip install 'moto[server]')";
 const READY_MS = 60_000;
 
 export const hasMoto = (process.env.PATH ?? "").split(":").some((folder) => isProgram(join(folder, "moto_server")));
@@ -69,7 +69,7 @@ export function useMoto(bucket: string): Moto {
   };
 }
 
-/** As soon as the server answers. */
+/** Waits until the server answers. */
 async function createBucket(endpoint: string, bucket: string): Promise<void> {
   for (const end = Date.now() + READY_MS; Date.now() < end; await pause(50)) {
     const status = await fetch(`${endpoint}/${bucket}`, { method: "PUT" }).then(

@@ -8,7 +8,7 @@ import { faultyRelay, type FaultyRelay } from "../seaweedfs/relay.ts";
 import { useSeaweedFs, type S3Keys, type SeaweedFs } from "../seaweedfs/seaweedfs.ts";
 import { useCopies, type CopyBench, type CopyOf } from "./copy-run.ts";
 
-/** Folders in S3 and of files that copies read and write, and quick ways to fill and read them. */
+/** Folders in S3 and on disk that copies read and write, with functions that fill and read them. */
 export interface CopyFolders {
   readonly s3: SeaweedFs;
   readonly copies: CopyBench;
@@ -25,7 +25,7 @@ export interface CopyFolders {
   readonly filesIn: (folder: string) => Record<string, string>;
   /** The lines of a manifest in S3. */
   readonly manifest: (uri: string) => Promise<unknown[]>;
-  /** A relay to the store, which is closed at the end. */
+  /** A relay to the store, which is closed after the tests. */
   readonly relay: (decide?: Parameters<typeof faultyRelay>[1]) => Promise<FaultyRelay>;
   /** Options of a copy by an account with this endpoint. */
   readonly accountAt: (endpoint: string, credentials?: S3Keys) => CopyOf;

@@ -19,7 +19,7 @@ export interface CopyRun {
 
 export interface CopyOf {
   readonly account?: Partial<CopyAccount>;
-  /** Runs of the same name continue each other. */
+  /** Runs with the same name are attempts of one command: they share a journal. */
   readonly command?: string;
   readonly bufferMiB?: number;
   readonly allowedNetworks?: readonly string[];

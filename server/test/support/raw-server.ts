@@ -4,7 +4,7 @@ import { afterEach } from "vitest";
 
 const closers: (() => void)[] = [];
 
-/** Called after each test, in the reverse order. */
+/** Registers a function that is called after the current test, the last one first. */
 export function afterTest(close: () => void): void {
   closers.push(close);
 }

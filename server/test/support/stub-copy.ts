@@ -29,7 +29,7 @@ export async function submitCopy(account: Client, script: string, more: object =
   return id;
 }
 
-/** A line of a shell script that writes these lines of a report. */
+/** A shell command that writes these lines of a report. */
 export function printReport(...lines: readonly ReportLine[]): string {
   const text = lines
     .map(formatReportLine)

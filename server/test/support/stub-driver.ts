@@ -3,7 +3,7 @@ import type { ProgramDriver } from "../../src/commands/programs/program-driver.t
 import { heapOf, statedHeap } from "../../src/commands/programs/spark-driver.ts";
 import { Fault } from "../../src/lib/fault.ts";
 
-/** The text of a program that is refused when it should start, and the cause that its log then has. */
+/** The text of a program that the driver refuses to start, and the cause in its log. */
 export const REFUSED_PROGRAM = "refused";
 export const REFUSAL = "the stub driver refuses this program";
 
