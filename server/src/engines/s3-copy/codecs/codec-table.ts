@@ -1,12 +1,12 @@
 /**
- * The compressions of files, recognised by their extensions as Hadoop does (§4.4, `outputCodec`). Plans and streams read
- * the same table, so that what a plan allows can be decoded.
+ * The compression of files, recognised by their extensions as in Hadoop (§4.4, `outputCodec`). Plans and streams use the
+ * same table, so that every file that a plan allows can be decoded.
  *
  * | Codec | Extension | Decoded | Encoded |
  * |---|---|---|---|
  * | `gzip` | `.gz` | yes | yes |
- * | `lzo` | `.lzo` (container of lzop) | yes | yes |
- * | `snappy` | `.snappy` (Hadoop's blocks) | yes | yes |
+ * | `lzo` | `.lzo` (lzop container) | yes | yes |
+ * | `snappy` | `.snappy` (Hadoop's block format) | yes | yes |
  * | `deflate` | `.deflate` (zlib) | yes | no |
  * | `zstd` | `.zst` | yes | no |
  * | `bzip2`, `lz4`, `lzo-deflate`, `xz`, `zip`, `7z` | `.bz2`, `.lz4`, `.lzo_deflate`, `.xz`, `.zip`, `.7z` | no | no |
@@ -35,14 +35,14 @@ const byExtension: ReadonlyMap<string, KnownCodec> = new Map(
   Object.entries(extensions).map(([codec, extension]) => [extension, codec as KnownCodec]), // the keys of the table
 );
 
-/** The codec that the name's extension tells; null: none. A name that is only an extension (`a/.gz`) has none. */
+/** The codec that belongs to the name's extension; null: none. A name that is only an extension (`a/.gz`) has none. */
 export function codecOf(name: string): KnownCodec | null {
   const dot = name.lastIndexOf(".");
   if (dot <= name.lastIndexOf("/") + 1) return null;
   return byExtension.get(name.slice(dot)) ?? null;
 }
 
-/** With its dot. */
+/** With the dot. */
 export function extensionOf(codec: KnownCodec): string {
   return extensions[codec];
 }

@@ -17,17 +17,17 @@ test("a codec is recognised by the last extension of the name", () => {
   );
 });
 
-test("each codec of outputs has the extension that it is recognised by", () => {
+test("each output codec has the extension by which it is recognised", () => {
   expect(codecs.map(extensionOf)).toEqual([".gz", ".lzo", ".snappy"]);
 });
 
 describe.each(codecs)("%s", (codec) => {
-  const borders = [
+  const boundarySizes = [
     0, 1, 3, 4, 5, 17, 238, 239, 65_536, 218_421, 218_422, 218_423, 262_144, 262_145, 524_288, 524_289, 1_600_000,
   ];
 
-  test("contents of every size around the borders of blocks are restored", async () => {
-    for (const size of borders) {
+  test("contents with sizes around block boundaries are restored", async () => {
+    for (const size of boundarySizes) {
       for (const variety of [1, 50, 100_000]) {
         const bytes = sampleBytes(size, variety);
         const encoded = await collect(encodeStream(codec, chunksOf(bytes)));
@@ -85,7 +85,7 @@ describe.each(codecs)("%s", (codec) => {
     await expect(collect(decodeStream(codec, cut()))).rejects.toThrow("the connection broke");
   });
 
-  test("a source that never answers is given up when the signal is aborted", async () => {
+  test("a source that never answers is abandoned when the signal is aborted", async () => {
     for (const start of [encodeStream, decodeStream]) {
       const stop = new AbortController();
       async function* silent(): AsyncGenerator<Buffer> {
@@ -109,7 +109,7 @@ describe.each(codecs)("%s", (codec) => {
   });
 });
 
-/** A file whose contents can be repeated for ever. */
+/** A compressed file that can be repeated endlessly. */
 function oneBlock(codec: Codec): Promise<Buffer> {
   return collect(encodeStream(codec, chunksOf(sampleBytes(65_536, 30_000))));
 }
@@ -139,7 +139,7 @@ describe("gzip and its relatives", () => {
     }
   });
 
-  test("our files are one member, because some readers stop after the first", async () => {
+  test("our files have one member, because some readers stop after the first", async () => {
     const bytes = sampleBytes(2_000_000, 500);
     const encoded = await collect(encodeStream("gzip", chunksOf(bytes)));
     expect(encoded.readUInt32LE(encoded.length - 4)).toBe(bytes.length);
@@ -162,7 +162,7 @@ describe("gzip and its relatives", () => {
     expect((await collect(decodeStream(codec, chunksOf(padded)))).equals(expected)).toBe(true);
   });
 
-  test.each(["bzip2", "lz4", "lzo-deflate"] as const)("%s is refused with what to do", async (codec) => {
+  test.each(["bzip2", "lz4", "lzo-deflate"] as const)("%s is refused, and the error says what to do", async (codec) => {
     const reading = collect(decodeStream(codec, chunksOf(Buffer.alloc(10))));
     await expect(reading).rejects.toThrow(/cannot be decoded.*Copy it without --outputCodec/);
   });

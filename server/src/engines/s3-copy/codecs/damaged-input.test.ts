@@ -54,12 +54,12 @@ describe.each(codecs)("%s", (codec) => {
     expect(await outcome(codec, followed)).toBeTypeOf("string");
   });
 
-  test("a changed byte never crashes, and what is decoded in spite of it has the right length", async () => {
+  test("changed bytes never crash the decoder, and contents that are still decoded have the right length", async () => {
     const next = generatorOf(7);
     for (let i = 0; i < 150; i++) {
       const file = Buffer.from(fileOf(codec));
       for (let changes = 1 + Math.floor(next() * 3); changes > 0; changes--) {
-        // Half of the changes meet the headers at the start.
+        // Half of the changes are in the headers at the start.
         const at = Math.floor(next() * (next() < 0.5 ? 40 : file.length));
         file[at] = Math.floor(next() * 256);
       }
@@ -69,7 +69,7 @@ describe.each(codecs)("%s", (codec) => {
   });
 });
 
-test("a file of another kind is named", async () => {
+test("the error for a file of another format names the expected one", async () => {
   const text = Buffer.from("a,b,c\n".repeat(100));
   expect(await outcome("gzip", text)).toBe("not a gzip file");
   expect(await outcome("deflate", text)).toBe("not a zlib file");
@@ -81,7 +81,7 @@ test("a file of another kind is named", async () => {
   );
 });
 
-test("a checksum that differs is reported", async () => {
+test("a wrong checksum is reported", async () => {
   const gzip = Buffer.from(fileOf("gzip"));
   gzip.writeUInt32LE(1, gzip.length - 8);
   expect(await outcome("gzip", gzip)).toMatch(/^damaged gzip data: incorrect data check/);

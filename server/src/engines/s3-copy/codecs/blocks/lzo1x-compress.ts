@@ -2,9 +2,9 @@ import { copyLiterals } from "./copy-bytes.ts";
 import { MatchFinder } from "./match-finder.ts";
 
 /**
- * LZO1X, as the kernel's `Documentation/staging/lzo.rst` describes the format. An instruction copies earlier bytes and
- * then up to three literals, whose number is in the two low bits of its second last byte. More literals are an
- * instruction of their own.
+ * LZO1X, as described in the kernel's `Documentation/staging/lzo.rst`. An instruction copies earlier bytes and then up to
+ * three literals, whose number is in the two low bits of its second last byte. More literals need an instruction of their
+ * own.
  */
 const MAX_DISTANCE = 0xbfff;
 const SHORT_DISTANCE = 2048;
@@ -17,7 +17,7 @@ let output = new Uint8Array(0);
 export function compressLzo1x(input: Uint8Array): Uint8Array<ArrayBuffer> | null {
   const rest = finder.search(input, MAX_DISTANCE);
   const { copies } = finder;
-  // The longest form of the worst block: long literals cost one byte in 255, and nothing else is longer than its input.
+  // The longest possible output: long literals cost one byte in 255, and nothing else is longer than its input.
   const most = input.length + (input.length >> 4) + 64;
   if (output.length < most) output = new Uint8Array(most);
   let from = 0;

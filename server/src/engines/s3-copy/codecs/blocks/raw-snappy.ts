@@ -52,7 +52,7 @@ function writeLiterals(input: Uint8Array, from: number, count: number, output: U
 function writeCopy(output: Uint8Array, start: number, length: number, distance: number): number {
   let at = start;
   let rest = length;
-  // A copy has at most 64 bytes. None may remain that is shorter than 4, which only the longer form could hold.
+  // A copy has at most 64 bytes. The rest must have at least 4, because the short form below cannot hold fewer.
   for (; rest > 67; rest -= 64) at = writeLongCopy(output, at, 64, distance);
   if (rest > 64) {
     at = writeLongCopy(output, at, 60, distance);
@@ -122,7 +122,7 @@ export function decompressSnappy(input: Uint8Array): Uint8Array<ArrayBuffer> {
 
 const TOO_LONG = "snappy data is longer than its block says";
 
-/** By tag: the bytes of a literal's length if it is above 60, or of a copy's distance. */
+/** By tag: the number of bytes for the length of literals above 60, or for the distance of a copy. */
 const OPERAND_BYTES = Uint8Array.from({ length: 256 }, (_, tag) => {
   const kind = tag & 3;
   if (kind === 0) return Math.max(0, (tag >> 2) - 59);

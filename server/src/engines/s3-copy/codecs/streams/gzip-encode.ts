@@ -4,20 +4,20 @@ import { constants, crc32, deflateRaw } from "node:zlib";
 import { blocksOf, mapInOrder } from "./stream-blocks.ts";
 
 /**
- * One gzip member whose blocks are compressed in parallel, as pigz does. Each block starts with the last 32 KiB before
- * it as its dictionary and ends at a byte border, so the blocks together are one deflate stream. Several members would
- * do without dictionaries, but not every reader looks after the first member.
+ * One gzip member whose blocks are compressed in parallel, as in pigz. Each block has the 32 KiB before it as its
+ * dictionary and ends at a byte boundary, so the blocks together are one deflate stream. Several members would need no
+ * dictionaries, but not every reader reads past the first member.
  */
 const BLOCK_BYTES = 512 * 1024;
 const DICTIONARY_BYTES = 32 * 1024;
-/** The pool of libuv has four threads. One more block than there are cores, so that none waits for the consumer. */
+/** libuv's pool has four threads. There is one more block, so that no thread waits for the consumer. */
 const BLOCKS_PER_STREAM = Math.min(availableParallelism(), 4) + 1;
-/** The level of `gzip` and `pigz` unless told otherwise. */
+/** The default level of `gzip` and `pigz`. */
 const LEVEL = 6;
 
 /** Deflate, no name, no time, written on Unix. */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
-/** An empty deflate block with the mark of the last one. */
+/** An empty deflate block that is marked as the last one. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 
 const compress = promisify<Buffer, object, Buffer>(deflateRaw);

@@ -14,7 +14,7 @@ const MAX_BLOCK_BYTES = 0x7fffffff;
 /** The first four bytes of the framing format. */
 const FRAMING_FORMAT = 0xff060000;
 
-/** Nothing at all for empty contents: Hadoop would take an empty block for the end of a concatenated file. */
+/** Writes nothing for empty contents: Hadoop would take an empty block for the end of a concatenated file. */
 export async function* encodeSnappy(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const blocks = blocksOf(source, HADOOP_BLOCK_BYTES);
   yield* mapInOrder(blocks, TASKS_PER_STREAM, (bytes) => runBlockTask({ kind: "encode-snappy", bytes }));

@@ -5,7 +5,7 @@ import { adler32 } from "../blocks/adler32.ts";
 /** The container of the program lzop, version 1.x. Numbers are big-endian. */
 const MAGIC = Buffer.from([0x89, 0x4c, 0x5a, 0x4f, 0x00, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Readers refuse files of newer libraries, although the format has not changed: so these are old. */
+/** Old versions, because readers refuse files of newer libraries although the format has not changed. */
 const VERSION = 0x1010;
 const LIBRARY_VERSION = 0x2000;
 const VERSION_NEEDED = 0x0940;
@@ -13,7 +13,7 @@ const NEWEST_VERSION = 0x10ff;
 /** Older files lack the fields `version needed`, `level` and the upper half of the time. */
 const FIRST_VERSION_WITH_LEVEL = 0x0940;
 
-/** 1, 2 and 3 are compressors of LZO1X: the decompressor is the same. */
+/** 1, 2 and 3 are compressors of LZO1X, which have the same decompressor. */
 const LZO1X_METHODS: readonly number[] = [1, 2, 3];
 const LEVEL = 5;
 
@@ -49,7 +49,7 @@ export async function readLzopHeader(reader: ByteReader): Promise<number> {
   const isFirst = reader.position === 0;
   const magic = await reader.read(MAGIC.length);
   if (!magic.equals(MAGIC)) {
-    throw reader.error(isFirst ? "not an lzop file" : "something that is no lzop file follows an lzop file");
+    throw reader.error(isFirst ? "not an lzop file" : "the data after an lzop file is not another lzop file");
   }
   const fields = new HeaderFields(reader);
   const version = await fields.number(2);
@@ -80,7 +80,7 @@ export async function readLzopHeader(reader: ByteReader): Promise<number> {
 
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** Keeps what it has read for the checksum. */
+/** Remembers the bytes that it has read, for the checksum. */
 class HeaderFields {
   readonly #reader: ByteReader;
   readonly #read: Buffer[] = [];

@@ -53,7 +53,7 @@ async function readBlock(reader: ByteReader, flags: number): Promise<LzopBlock |
   return { bytes: await reader.read(length), size, checksums };
 }
 
-/** In the order of the file. A block that is stored as it is has only those of its data. */
+/** In the order of the file. A block that is stored uncompressed has only the checksums of its data. */
 const CHECKSUM_FIELDS = [
   { flag: lzopFlags.adler32OfData, kind: "adler32", of: "data" },
   { flag: lzopFlags.crc32OfData, kind: "crc32", of: "data" },

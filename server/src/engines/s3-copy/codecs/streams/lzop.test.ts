@@ -15,7 +15,7 @@ const ARCHIVE =
   "MyASHQgzIBIdCDMgEh0IMyASHQgzIBIdCDMgEh0INCANHAgRAAAAAAAAiUxaTwANChoKEEAgoAlAAwkDAAQJAACBpGr8tdsAAAAABWIudHh0YsUHhgAA" +
   "AAwAAAAMHjIER3NlY29uZCBmaWxlCgAAAAA=";
 
-test("an archive of lzop with two files is read", async () => {
+test("an lzop archive with two files is read", async () => {
   const lines = Array.from({ length: 40 }, (_, i) => `line ${i + 1} of the file, the same words again and again\n`);
   const decoded = await collect(decodeStream("lzo", chunksOf(Buffer.from(ARCHIVE, "base64"), 100)));
   expect(decoded.toString()).toBe(`${lines.join("")}second file\n`);

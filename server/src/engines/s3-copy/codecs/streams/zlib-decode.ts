@@ -25,8 +25,8 @@ const formats = {
 export type ZlibFormat = keyof typeof formats;
 
 /**
- * Decodes a stream of one or more members. Zeros after a member are padding if nothing else follows, as for `gzip`; the
- * decoders of Node stop there without a word, so the rest is looked at here.
+ * Decodes a stream of one or more members. Zeros after a member are padding if nothing else follows, as for `gzip`. Node's
+ * decoders silently stop there, so the rest is checked here.
  */
 export async function* decodeZlib(format: ZlibFormat, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const input = new MemberInput(source);
@@ -61,7 +61,7 @@ function describe(format: Format, error: unknown, input: MemberInput): unknown {
     return new CodecError(
       input.isInFirstMember
         ? `not a ${format.name} file`
-        : `something that is not ${format.name} data follows (before byte ${input.position})`,
+        : `the data after a member is not ${format.name} data (before byte ${input.position})`,
     );
   }
   if (code === "ZSTD_error_frameParameter_windowTooLarge") {
@@ -71,7 +71,7 @@ function describe(format: Format, error: unknown, input: MemberInput): unknown {
   return new CodecError(`damaged ${format.name} data: ${message} (before byte ${input.position})`, { cause: error });
 }
 
-/** The source, and what a decoder has left over. */
+/** The source, with the bytes that the previous decoder did not use. */
 class MemberInput {
   readonly #source: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);

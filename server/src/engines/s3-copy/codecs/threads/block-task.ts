@@ -2,12 +2,12 @@ import { type LzopBlock, decodeLzopBlock, encodeLzopBlock } from "../blocks/lzop
 import { encodeSnappyBlock } from "../blocks/hadoop-block.ts";
 import { decompressSnappy } from "../blocks/raw-snappy.ts";
 
-/** Work on one block, which a thread does. */
+/** Work on one block for a thread. */
 export type BlockTask =
   | { readonly kind: "encode-lzop" | "encode-snappy" | "decode-snappy"; readonly bytes: Uint8Array }
   | { readonly kind: "decode-lzop"; readonly block: LzopBlock };
 
-/** The bytes of the task itself may be returned. Throws CodecError if the block is damaged. */
+/** May return the bytes of the task itself. Throws CodecError if the block is damaged. */
 export function performBlockTask(task: BlockTask): Uint8Array {
   switch (task.kind) {
     case "encode-lzop":

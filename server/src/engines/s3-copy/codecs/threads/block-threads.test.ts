@@ -31,7 +31,7 @@ test("a process with a copy of the sources encodes, decodes and ends by itself",
   expect(stdout).toBe("gzip 4000000\nlzo 4000000\nsnappy 4000000\n");
 });
 
-test("a damaged block fails alone: the thread goes on", async () => {
+test("only the damaged block fails: its thread continues", async () => {
   const block = () => Buffer.from(new ArrayBuffer(100));
   const damaged = Array.from({ length: 20 }, () =>
     runBlockTask({ kind: "decode-snappy", bytes: Buffer.alloc(10, 0xff) }),

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { CodecError } from "../blocks/codec-error.ts";
 import { type BlockTask, bytesOf } from "./block-task.ts";
 
-/** The streams share the threads. More of them would take cores from the transfers. */
+/** All streams share the threads. More threads would take cores from the transfers. */
 const MAX_THREADS = Math.min(2, availableParallelism());
 /** One more than the threads, so that none of them waits for the stream's consumer. */
 export const TASKS_PER_STREAM = MAX_THREADS + 1;
@@ -20,7 +20,7 @@ export type BlockReply =
 
 const threads: BlockThread[] = [];
 
-/** Runs the task in a thread. The memory of its bytes goes to that thread and must not be used any more. */
+/** Runs the task in a thread. Its bytes are transferred to that thread and must not be used afterwards. */
 export async function runBlockTask(task: BlockTask): Promise<Buffer> {
   let thread = threads.reduce<BlockThread | undefined>(
     (least, other) => (least === undefined || other.load < least.load ? other : least),
@@ -33,7 +33,7 @@ export async function runBlockTask(task: BlockTask): Promise<Buffer> {
   return thread.run(task);
 }
 
-/** A worker thread. It is no reason for the process to go on unless it has work, and ends when it is idle. */
+/** A worker thread. It keeps the process alive only while it has work, and ends when it is idle. */
 class BlockThread {
   readonly #worker = new Worker(new URL("./block-worker.ts", import.meta.url));
   readonly #pending = new Map<number, PromiseWithResolvers<Buffer>>();
