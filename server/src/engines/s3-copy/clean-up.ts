@@ -12,12 +12,13 @@ import { Storages, type StorageJournal } from "./storage/storages.ts";
 
 const AT_ONCE = 16;
 
-/** Where leftovers that were removed are written down. */
+/** The part of the journal that records removed leftovers. */
 type RemovedNotes = Pick<Journal, "noteClosed" | "noteRemoved">;
 
 /**
  * Aborts the uploads and removes the temporary files that a killed copy has left. A copy that ended by itself has left
- * none. Returns how many there were. It runs in the server, so it trusts the journal as little as its folder's user.
+ * none. Returns how many there were. It runs in the server and does not trust the journal, which the account's processes
+ * can change.
  */
 export async function cleanUpCopy(request: CopyRequest, signal: AbortSignal): Promise<number> {
   const left = await readLeftovers(journalFile(request.journalFolder));
@@ -36,7 +37,7 @@ export async function cleanUpCopy(request: CopyRequest, signal: AbortSignal): Pr
   return count;
 }
 
-/** The journal is removed after the clean-up, so nothing is written to it. */
+/** Ignores all notes, because the journal is removed after the clean-up. */
 function unwritten(id: string): StorageJournal & RemovedNotes {
   const nothing = (): void => undefined;
   const written = (): Promise<void> => Promise.resolve();
@@ -51,7 +52,7 @@ function checkPlaces({ leftUploads, leftTemporaries }: Leftovers, storages: Stor
   if (isForeign) throw new JournalError("the journal of the copy names files that the copy does not write");
 }
 
-/** Removes what earlier attempts have left, except finished outputs. */
+/** Removes everything that earlier attempts have left, except finished outputs. */
 export async function removeLeftovers(
   storages: Storages,
   { left, notes }: { readonly left: Leftovers; readonly notes: RemovedNotes },
@@ -71,7 +72,7 @@ export async function removeLeftovers(
 
 const UNLISTABLE: ReadonlySet<ObjectStoreErrorKind> = new Set(["denied", "bad-request", "missing"]);
 
-/** Also those whose ids are unknown, because the process was killed before it could write them down. */
+/** Aborts all open uploads, even if the process was killed before it could note their ids. */
 async function abortUploads(
   { store }: S3Storage,
   { left, notes }: { readonly left: Leftovers; readonly notes: RemovedNotes },
@@ -95,7 +96,7 @@ async function abortUploads(
 }
 
 /**
- * Takes outputs of earlier attempts out of the copy and, if `to` is given, out of the destination. Returns how many there
+ * Removes outputs of earlier attempts from the copy and, if `to` is given, from the destination. Returns how many there
  * were.
  */
 export async function removeSuperseded(

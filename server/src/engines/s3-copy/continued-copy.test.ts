@@ -13,7 +13,7 @@ function journalFolder(command: string): string {
   return copies.request("", { command }).journalFolder;
 }
 
-/** Changes the journal as if the attempt had ended otherwise. */
+/** Changes the journal as if the attempt had ended in another way. */
 function editJournal(command: string, edit: (text: string) => string): void {
   const path = journalFile(journalFolder(command));
   writeFileSync(path, edit(readFileSync(path, "utf8")));
@@ -35,7 +35,7 @@ async function lines(uri: string): Promise<string[]> {
 }
 
 describe("an attempt after the sources have changed", () => {
-  test("copies again what an equal size would hide, and deletes only what is at the destination", async () => {
+  test("copies changed sources again even if sizes are equal, and deletes only sources that are at the destination", async () => {
     const [src, dest] = [given.folder(), given.folder()];
     await given.put(src, { "log-1": "one", "log-2": "two", "x-1": "old" });
     const args = `--src ${src} --dest ${dest} --groupBy '.*/(log|x)-.*' --outputManifest m.gz`;
@@ -74,7 +74,7 @@ describe("an attempt after the sources have changed", () => {
     expect(log.join("\n")).toContain("3 outputs of earlier attempts are not planned any more");
   });
 
-  test("leaves files that the destination may have had before, and does not count them", async () => {
+  test("leaves files that the destination may have had before, and does not report them", async () => {
     const command = "had-before";
     const src = given.putFiles(command, { a: "1", b: "2" });
     const dest = given.folder();
@@ -117,7 +117,7 @@ describe("an attempt that repeats an append", () => {
     return { failure: end.failure, files: given.filesIn(`${command}-out`) };
   }
 
-  test("has the contents once, whether the file was there before or not", async () => {
+  test("appends the contents once, whether the file existed before or not", async () => {
     expect(await appendTwice("append-more", { log: "first " })).toEqual({
       failure: null,
       files: { log: "first second" },
@@ -125,7 +125,7 @@ describe("an attempt that repeats an append", () => {
     expect(await appendTwice("append-new", {})).toEqual({ failure: null, files: { log: "second" } });
   });
 
-  test("fails if the compression hides what was appended", async () => {
+  test("fails if the compression hides how much was appended", async () => {
     const src = given.putFiles("append-gzip-before", { "log-a": "first " });
     const dest = `file://${copies.files}/append-gzip-out`;
     const args = `--dest ${dest} --groupBy '.*/(log)-.*' --appendToLastFile --outputCodec gzip`;
@@ -146,7 +146,7 @@ describe("an attempt that repeats an append", () => {
   });
 });
 
-test("a continued copy reports the files of all attempts, and which are its own", async () => {
+test("a continued copy reports its own files and those of earlier attempts separately", async () => {
   const command = "totals";
   const src = given.putFiles(command, { a: "1", b: "22" });
   const args = `--src ${src} --dest ${given.folder()}`;
@@ -189,7 +189,7 @@ describe("the clean-up by the server", () => {
     expect(await cleanUpCopy(copies.request(args, { command: "ended" }), signal)).toBe(0);
   });
 
-  test("touches nothing outside the copy's own places", async () => {
+  test("touches nothing outside the destination and the copy's own temporary files", async () => {
     const [dest, other] = [given.folder(), given.folder()];
     const { journal } = await left("outside", other);
     await journal.close();
@@ -209,7 +209,7 @@ describe("the clean-up by the server", () => {
     expect(existsSync(victim)).toBe(true);
   });
 
-  test("does not follow a link", async () => {
+  test("does not follow a symbolic link in place of the journal", async () => {
     const target = join(copies.files, "precious");
     writeFileSync(target, "no newline");
     mkdirSync(journalFolder("link"), { recursive: true });

@@ -40,7 +40,7 @@ describe("a later attempt", () => {
     expect(await Array.fromAsync(given.store.openUploads(`${dest}/`))).toEqual([]);
   });
 
-  test("only deletes what is left to delete, if all outputs were finished", async () => {
+  test("only deletes the remaining sources if all outputs were finished", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { "log-a": "1", "log-b": "2" });
     const args = `--src ${src} --dest ${dest} --groupBy '.*/(log)-.*'`;
@@ -51,7 +51,7 @@ describe("a later attempt", () => {
     expect(await contentsOf(dest)).toEqual({ log: "12" });
   });
 
-  test("fails if the destination has anything that no attempt has begun", async () => {
+  test("fails if the destination has a file that no attempt has begun", async () => {
     const [src, dest] = [putFiles("foreign", { a: "1" }), folder()];
     await copies.run(`--src ${src} --dest ${dest}`, { command: "foreign" });
     takeBackCompletion("foreign");

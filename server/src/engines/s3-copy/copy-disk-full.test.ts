@@ -14,7 +14,7 @@ afterAll(() => disk.unmount());
 
 // Skipped where mounting is not allowed.
 describe.skipIf(!disk.isMounted)("a copy to a full disk", () => {
-  test("ends with the reason, and leaves room for others: nothing unfinished stays", async () => {
+  test("ends with the reason, and leaves nothing unfinished", async () => {
     const src = await copies.put({ large: randomBytes(11 * MIB) });
     const account = { fileRoot: disk.dataDir };
     const out = join(disk.dataDir, "large-out");
@@ -23,7 +23,7 @@ describe.skipIf(!disk.isMounted)("a copy to a full disk", () => {
     expect(allFiles(out)).toEqual([]);
   });
 
-  test("ends with the reason for small files, too", async () => {
+  test("ends with the reason for small files as well", async () => {
     const src = await copies.put({ small: randomBytes(64 * 1024) });
     disk.fill(32 * 1024);
     const out = join(disk.dataDir, "small-out");

@@ -9,7 +9,7 @@ const { copies, folder, put, contentsOf, putFiles, filesIn, relay, accountAt } =
 describe("encryption", () => {
   const key = randomBytes(32).toString("base64");
 
-  test("with a key of the customer: the copy cannot be read without it, and is a source with it", async () => {
+  test("with a customer's key: the copy cannot be read without the key, and can be copied again with it", async () => {
     const large = randomBytes(11 * MIB);
     const src = putFiles("secret", { small: "secret", large });
     const [dest, back] = [folder(), folder()];
@@ -24,7 +24,7 @@ describe("encryption", () => {
     expect((await copies.run(`--src ${dest} --dest ${folder()}`)).end.failure).not.toBeNull();
   });
 
-  test("joins members that the store can copy only by reading them, as SeaweedFS those with a customer's key", async () => {
+  test("joins members that the store cannot copy as parts, as SeaweedFS cannot with a customer's key", async () => {
     const parts = [randomBytes(6 * MIB), randomBytes(7 * MIB)];
     const src = putFiles("secret-parts", Object.fromEntries(parts.map((bytes, at) => [`part-${at}`, bytes])));
     const [there, dest] = [folder(), folder()];
@@ -44,7 +44,7 @@ describe("encryption", () => {
     ["", "AES256", undefined],
     ["--s3SSEAlgorithm AES256", "AES256", undefined],
     ["--s3SSEAlgorithm SSE-KMS --encryptionKey alias", "aws:kms", "alias"], // SeaweedFS has no default key
-  ])("with keys of the store is asked for with every object: %s", async (options, algorithm, keyId) => {
+  ])("with keys of the store is requested for every object: %s", async (options, algorithm, keyId) => {
     const src = putFiles("plain", { a: "1", large: Buffer.alloc(6 * MIB) });
     const [dest, inside] = [folder(), folder()];
     const { endpoint, requests } = await relay();

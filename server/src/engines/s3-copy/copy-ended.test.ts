@@ -8,13 +8,13 @@ import { temporaryName } from "../object-store/file/temporary-name.ts";
 import { cleanUpCopy } from "./clean-up.ts";
 import { Journal } from "./journal.ts";
 
-/** Copies that are ended before they are done. */
+/** Copies that are ended before they are complete. */
 const MIB = 1024 * 1024;
 const copies = useFaultyCopies();
 const contents = { a: Buffer.from("small"), "b/c": randomBytes(5 * MIB + 1) };
 
 describe("a copy that is ended", () => {
-  /** Ends the copy when the relay has got so many requests of an operation, none of which is answered. */
+  /** Ends the copy when the relay has received this many requests of an operation. It answers none of them. */
   async function endAt(operation: string, times: number, args: string, command: string): Promise<CopyRun> {
     const ending = new AbortController();
     let met = 0;
@@ -61,7 +61,7 @@ describe("a copy that is ended", () => {
     const dest = copies.folder();
     const command = "created";
     await endAt("POST uploads", 1, `--src ${src} --dest ${dest}`, command);
-    await copies.store.createUpload(`${dest}/large`); // as if the store had got the request
+    await copies.store.createUpload(`${dest}/large`); // as if the store had received the request
     const stranger = { uri: `${dest}/large-2`, uploadId: await copies.store.createUpload(`${dest}/large-2`) };
     const request = copies.bench.request(`--src ${src} --dest ${dest}`, { command });
     expect(await cleanUpCopy(request, AbortSignal.timeout(10_000))).toBe(1);
@@ -70,7 +70,7 @@ describe("a copy that is ended", () => {
   });
 });
 
-describe("what a killed attempt has left", () => {
+describe("the leftovers of a killed attempt", () => {
   /** As if an attempt had been killed while it wrote these. Returns the id of its journal. */
   async function left(command: string, outputs: readonly string[], temporaries: readonly string[]): Promise<string> {
     const journal = await Journal.open(copies.bench.request("", { command }).journalFolder);
@@ -80,7 +80,7 @@ describe("what a killed attempt has left", () => {
     return journal.id;
   }
 
-  test("is removed by the next attempt, even if the source is gone meanwhile", async () => {
+  test("are removed by the next attempt, even if the source is gone by then", async () => {
     const src = await copies.put({ a: "1", b: "2" });
     const { path, uri } = copies.newFiles();
     const { path: tmp, uri: tmpDir } = copies.newFiles();

@@ -5,7 +5,7 @@ import type { CopyOf } from "../../../test/support/copy-run.ts";
 import { expectFiles, firstOfEach, operationOf, useFaultyCopies } from "../../../test/support/faulty-copies.ts";
 import { errorAnswer, type Fault, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
 
-/** Copies with a store and a network that fail. */
+/** Copies while the store or the network fails. */
 const MIB = 1024 * 1024;
 const copies = useFaultyCopies();
 const contents = { a: Buffer.from("small"), "b/c": randomBytes(5 * MIB + 1) };
@@ -30,7 +30,7 @@ describe("a copy succeeds, and counts its retries, if the first request of each 
   ];
   const optionsFor = ({ kind }: Fault): CopyOf => (kind === "silence" ? { limits: { headersTimeoutMs: 900 } } : {});
 
-  // At the same time, because most of it is waiting.
+  // Concurrently, because these tests mostly wait.
   test.concurrent.each(faults)("%s", async (_, fault) => {
     await Promise.all([copyDown(fault), copyUp(fault), copyInside(fault)]);
   });
@@ -41,7 +41,7 @@ describe("a copy succeeds, and counts its retries, if the first request of each 
     const { end } = await copies.run(`--src ${objects} --dest ${uri}`, firstOfEach(fault, seen), optionsFor(fault));
     expect(end).toMatchObject({ failure: null, files: 2 });
     expect([...seen].toSorted()).toEqual(["GET", "GET list-type", "HEAD"]);
-    expect(end.retries).toBeGreaterThanOrEqual(2); // half of no body is all of it
+    expect(end.retries).toBeGreaterThanOrEqual(2); // an answer without a body cannot be cut
     expectFiles(path, contents);
   }
 
@@ -97,7 +97,7 @@ describe("a success that contains an error", () => {
     }
   });
 
-  test("is noticed if the store has not stored what it accepted", async () => {
+  test("is noticed if the store does not have the object that it accepted", async () => {
     const src = copies.putFiles({ a: "1" });
     const dest = copies.folder();
     const { end } = await copies.run(`--src ${src} --dest ${dest}`, ({ method }) =>
@@ -161,7 +161,7 @@ describe("a copy that cannot succeed", () => {
     expect(await copies.openUploads(dest)).toEqual([]);
   });
 
-  test("because the store is gone ends with that reason", async () => {
+  test("because the store does not answer ends with that reason", async () => {
     const src = await copies.put({ a: "1" });
     const { path, uri } = copies.newFiles();
     const { end } = await copies.run(
@@ -174,7 +174,7 @@ describe("a copy that cannot succeed", () => {
   });
 });
 
-test("a store that can take few requests gets few at the same time, and every file arrives", async () => {
+test("a store that can take few requests gets few at a time, and every file arrives", async () => {
   const names = Array.from({ length: 400 }, (_, index) => `f${index}`);
   const src = copies.putFiles(Object.fromEntries(names.map((name) => [name, name])));
   const dest = copies.folder();

@@ -38,7 +38,7 @@ describe("patterns", () => {
     ["--srcPattern 'a(?=b)'", "lookahead"],
     ["--srcPattern '('", /./],
   ])(
-    "that are wrong fail the job before the first byte, and another attempt would not help: %s",
+    "that are wrong fail the job before the first byte, and it is not retried: %s",
     async (args, text) => {
       const [src, dest] = [putFiles("wrong", { a: "1" }), folder()];
       const { end } = await copies.run(`--src ${src} --dest ${dest} ${args}`);
@@ -62,7 +62,7 @@ describe("groups", () => {
     expect(Object.keys(await contentsOf(dest))).toEqual(["2026/log.gz"]);
   });
 
-  test("have all captured texts as their key: unmatched groups are empty, and an empty key is not copied", async () => {
+  test("are named by all captured texts: an unmatched text is empty, and files with an empty key are not copied", async () => {
     const src = putFiles("keys", { "x1-a": "1 ", "x1-b": "2 ", "y-c": "3 ", "-d": "4 ", "p/x1-e": "5 " });
     const dest = folder();
     const { end, log } = await copies.run(`--src ${src} --dest ${dest} --groupBy '.*/([xy])?(\\d)?-.*'`);
@@ -80,7 +80,7 @@ describe("groups", () => {
     expect((await given.store.read(`${dest}/part`)).bytes.equals(Buffer.concat(parts))).toBe(true);
   });
 
-  test("are cut into parts of the target size, whose numbers stand before the extension of the codec", async () => {
+  test("are split into outputs of the target size, numbered before the extension of the codec", async () => {
     const [a, b, c] = [randomBytes(MIB - 1), randomBytes(1), randomBytes(100)];
     const src = putFiles("target", { "k1.gz": a, "k2.gz": b, "k3.gz": c, "single-1.gz": c });
     const args = `--src ${src} --groupBy '.*/(k|single).*(\\.gz)' --targetSize 1`;
@@ -133,7 +133,7 @@ describe("outputCodec", () => {
     expect(gunzipSync(bytes).toString()).toBe("first second");
   });
 
-  test("fails with the name of a file that is damaged, or is not what its extension says", async () => {
+  test("fails with the name of a damaged file", async () => {
     const src = putFiles("damaged", { "a.gz": gzipSync("x".repeat(1000)).subarray(0, 20) });
     const { end } = await copies.run(`--src ${src} --dest file://${copies.files}/undamaged --outputCodec none`);
     expect(end.failure).toContain(`${src}/a.gz: `);
@@ -161,7 +161,7 @@ test("numberFiles numbers the outputs in path order from startingIndex", async (
 });
 
 describe("appendToLastFile", () => {
-  test("puts new members after what the output has already", async () => {
+  test("puts new members after the existing contents of the output", async () => {
     const src = putFiles("append-1", { "log-a": "first " });
     const dest = `file://${copies.files}/appended`;
     const options = `--dest ${dest} --groupBy '.*/(log)-.*' --appendToLastFile`;

@@ -15,7 +15,7 @@ const odd = {
   "größe/日本語/🎉.txt": "UTF-8",
   "q?x=1&y#z": "marks of a URL",
   "!'()*;:@$,~\"<>[]{}|^`": "other marks",
-  "..a/.b/c..": "dots that are no steps",
+  "..a/.b/c..": "dots that are not path steps",
 };
 
 describe("keys with spaces, +, %2F, = and UTF-8", () => {
@@ -39,7 +39,7 @@ describe("keys with spaces, +, %2F, = and UTF-8", () => {
     expect(await contentsOf(dest)).toEqual({ "x y%20/c+d%2F=é": "1" });
   });
 
-  test("are the same in a plan that is sorted", async () => {
+  test("stay the same in a sorted plan", async () => {
     const [src, dest] = [putFiles("sorted", odd), folder()];
     expect((await copies.run(`--src ${src} --dest ${dest} --outputCodec none`)).end.failure).toBeNull();
     expect(await contentsOf(dest)).toEqual(odd);
@@ -47,7 +47,7 @@ describe("keys with spaces, +, %2F, = and UTF-8", () => {
 });
 
 describe("a folder in --src", () => {
-  test("is not a prefix of names", async () => {
+  test("does not match other names that begin alike", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { "in/a": "1", "in-other/b": "2", inner: "3" });
     await copies.run(`--src ${src}/in --dest ${dest}`);

@@ -22,7 +22,7 @@ function manifest(lines: number): Buffer {
   return gzipSync(`${entries.join("\n")}\n`);
 }
 
-/** The most memory of a copy's process, in MiB. */
+/** The peak memory of a copy's process, in MiB. */
 async function copyWith(lines: number): Promise<number> {
   const src = putFiles(`million-${lines}`, { "in/new": "1", "m.gz": manifest(lines) });
   const dest = `file://${copies.files}/million-out-${lines}`;
@@ -41,7 +41,7 @@ async function copyWith(lines: number): Promise<number> {
   return most;
 }
 
-/** 0: it has ended. */
+/** 0: the process has ended. */
 function peakMiB(pid: number): number {
   try {
     return Number(/^VmHWM:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;

@@ -27,7 +27,7 @@ describe("outputManifest", () => {
     ]);
   });
 
-  test("is written to files, too, and is empty after a copy of nothing", async () => {
+  test("is also written if the destination is a folder of files, and is empty if nothing was copied", async () => {
     const src = putFiles("nothing", { a: "1" });
     const dest = `file://${copies.files}/no-output`;
     const args = `--src ${src} --dest ${dest} --srcPattern none --outputManifest=below/m.gz`;
@@ -134,7 +134,7 @@ describe("copyFromManifest", () => {
     expect(Object.keys(await contentsOf(src)).sort()).toEqual(["m.gz", "n.gz"]);
   });
 
-  test("deletes files, too", async () => {
+  test("deletes files of the storage folder as well", async () => {
     const src = putFiles("manifest-files", { a: "1", b: "2" });
     putFiles("manifest-files", { "m.gz": manifestOf([`${src}/a`, src, 1]) });
     const dest = folder();
@@ -147,7 +147,7 @@ describe("copyFromManifest", () => {
     ["a file of another account", "file:///etc/passwd", "file:///etc", "must lie below"],
     ["steps out of the account's folder", "ROOT/../other/x", "ROOT", /is not the name of a folder|must lie below/],
     ["a file that does not exist", "SRC/missing", "SRC", "the manifest names a file that does not exist"],
-    ["a file of another size", "SRC/a", "SRC", "the file has 1 bytes, but the manifest names one of 7"],
+    ["a file of another size", "SRC/a", "SRC", "the file has 1 bytes, but the manifest says 7"],
     ["another bucket without rights", "s3://other-bucket-x/a", "s3://other-bucket-x", "other-bucket-x/a"],
     ["another kind of store", "hdfs:///a/b", "hdfs:///a", "another kind of store than --src"],
   ])("fails before the first byte if a path cannot be read: %s", async (_what, path, srcDir, message) => {

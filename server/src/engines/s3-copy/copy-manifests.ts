@@ -30,8 +30,8 @@ export async function openPreviousManifest(
 }
 
 /**
- * Asks the store for what a manifest does not tell of its files: whether they are there and may be read, and in which
- * version, so that each is copied, verified and deleted like a listed one.
+ * Asks the store about the files of a manifest: whether they exist and may be read, and their versions. Then each can be
+ * copied, verified and deleted like a listed file.
  */
 export async function* findSources(
   pages: AsyncIterable<readonly SourceFile[]>,
@@ -53,7 +53,7 @@ async function findSource(source: SourceFile, from: Storage): Promise<SourceFile
   const found = await from.find(uri);
   if (found === undefined) throw new CopyError(`${uri}: the manifest names a file that does not exist`);
   if (found.size !== size) {
-    throw new CopyError(`${uri}: the file has ${found.size} bytes, but the manifest names one of ${size}`);
+    throw new CopyError(`${uri}: the file has ${found.size} bytes, but the manifest says ${size}`);
   }
   return { ...source, ...found };
 }
@@ -66,7 +66,7 @@ export interface ManifestParts {
   readonly signal: AbortSignal;
 }
 
-/** The contents of the manifest: all files that were copied, and those that the previous manifest had. */
+/** The contents of the new manifest: all copied files, and the entries that are carried over from the previous one. */
 export async function* manifestContents(
   dest: string,
   { finished, carriedOver, scratchFolder, signal }: ManifestParts,

@@ -10,7 +10,7 @@ import { BUFFER_MIB } from "../../commands/copies/copy-request.ts";
 const MIB = 1024 * 1024;
 const copies = useFaultyCopies();
 
-/** Runs a copy as the product does, and expects that it stays within what the product reserves. */
+/** Runs a copy as the product does, and expects that it stays within the reserved memory. */
 async function expectWithin(args: string): Promise<void> {
   const { end, peakMiB } = await peakOfCopy(copies.bench.request(args, { bufferMiB: BUFFER_MIB }));
   expect(end.failure).toBeNull();

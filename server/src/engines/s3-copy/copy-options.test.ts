@@ -12,7 +12,7 @@ const given = useCopyFolders();
 const { copies, folder, put, contentsOf, putFiles, filesIn, relay, accountAt } = given;
 
 describe("deleteOnSuccess", () => {
-  test("deletes what was copied and nothing else, members of groups too", async () => {
+  test("deletes the copied sources, including members of groups, and nothing else", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { "log-1": "1", "log-2": "2", "b.txt": "3" });
     const { end } = await copies.run(`--src ${src} --dest ${dest} --groupBy '.*/(log)-.' --deleteOnSuccess`);
@@ -72,13 +72,13 @@ describe("uploads", () => {
     ["", /^[0-9a-f]{32}$/],
     ["--multipartUploadChunkSize 5", /-3$/],
     ["--multipartUploadChunkSize 6", /-2$/],
-  ])("have as many parts as the chunk size asks for: %s", async (options, etag) => {
+  ])("have as many parts as the chunk size requires: %s", async (options, etag) => {
     const [src, dest] = [putFiles("parts", { large: randomBytes(11 * MIB) }), folder()];
     expect((await copies.run(`--src ${src} --dest ${dest} ${options}`)).end.failure).toBeNull();
     expect((await given.store.head(`${dest}/large`)).etag).toMatch(etag);
   });
 
-  test("have smaller parts than asked for if the memory requires it, and the log says so", async () => {
+  test("have smaller parts than requested if the memory requires it, and the log says so", async () => {
     const [src, dest] = [putFiles("parts", { large: randomBytes(11 * MIB) }), folder()];
     const { end, log } = await copies.run(`--src ${src} --dest ${dest} --multipartUploadChunkSize 512`, {
       bufferMiB: 24,
@@ -200,7 +200,7 @@ describe("a copy between objects", () => {
   });
 
   test.each(["", "--srcS3Endpoint RELAY", "--outputCodec gzip"])(
-    "has the storageClass that is asked for (%s)",
+    "gets the requested storageClass (%s)",
     async (options) => {
       const [src, dest] = [folder(), folder()];
       await given.store.write(`${src}/a`, Buffer.from("1"), { attributes });
@@ -214,7 +214,7 @@ describe("a copy between objects", () => {
 });
 
 describe("endpoints", () => {
-  test("of the source and the destination are apart; the account's is the default", async () => {
+  test("of the source and the destination can differ, and both replace the account's", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { a: "1" });
     const [source, both] = [await relay(), await relay()];
@@ -228,7 +228,7 @@ describe("endpoints", () => {
     expect(await contentsOf(dest)).toEqual({ a: "1" });
   });
 
-  test("without a scheme have the account's if they are the account's", async () => {
+  test("without a scheme get the account's scheme if they are the account's endpoint", async () => {
     const src = folder();
     await put(src, { a: "1" });
     const host = given.s3.endpoint.replace("http://", "");
@@ -248,7 +248,7 @@ describe("endpoints", () => {
 });
 
 describe("generic options of Hadoop", () => {
-  test("with keys are used instead of the account's", async () => {
+  test("with keys replace the account's keys", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { a: "1" });
     const { accessKeyId, secretAccessKey } = given.s3.credentials;
@@ -273,7 +273,7 @@ describe("generic options of Hadoop", () => {
     expect(mostAtOnce(many)).toBeGreaterThan(1);
   });
 
-  test("without an effect are named in the log, and open neither files nor addresses", async () => {
+  test("without an effect are named in the log, and open neither files nor connections", async () => {
     const src = putFiles("generic", { a: "1" });
     const options = `-conf ${src}/missing.xml -fs hdfs://10.1.2.3 -Dmapreduce.job.queuename=q --startingIndex 5`;
     const { end, log } = await copies.run(`${options} --src ${src} --dest ${folder()}`);

@@ -1,6 +1,6 @@
 import { formatReportLine, type CopyProgress, type ReportLine } from "./report.ts";
 
-/** While the listing runs, its end is unknown: no more than this share is reported. */
+/** While the listing runs, its end is unknown, so no more than this share is reported. */
 const LISTING_SHARE = 0.5;
 const REPORT_MS = 1000;
 const LOG_MS = 10_000;
@@ -18,7 +18,7 @@ export class CopyMeter {
   bytes = 0;
   totalFiles = 0;
   totalBytes = 0;
-  /** What earlier attempts have copied. It is not among the numbers above. */
+  /** Copied by earlier attempts; not among the numbers above. */
   earlierFiles = 0;
   earlierBytes = 0;
 
@@ -32,19 +32,19 @@ export class CopyMeter {
     ];
   }
 
-  /** Files that are to be copied. */
+  /** Adds files that are to be copied. */
   plan(files: number, bytes: number): void {
     this.totalFiles += files;
     this.totalBytes += bytes;
   }
 
-  /** Files that earlier attempts have copied. */
+  /** Sets the numbers of files and bytes that earlier attempts have copied. */
   countEarlier(files: number, bytes: number): void {
     this.earlierFiles = files;
     this.earlierBytes = bytes;
   }
 
-  /** All files are known. */
+  /** Call it when all files are known. */
   endListing(): void {
     this.#isListed = true;
   }

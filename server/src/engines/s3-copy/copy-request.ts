@@ -12,7 +12,7 @@ export interface CopyRequest {
   readonly allowedNetworks: readonly string[];
   /** The folder that all attempts of the command share. It holds the journal. */
   readonly journalFolder: string;
-  /** The attempt's own folder, for plans and for data that has to wait. */
+  /** The attempt's own folder, for plans and temporary data. */
   readonly scratchFolder: string;
   /** The most memory that file contents may occupy at any time. */
   readonly bufferMiB: number;
@@ -33,7 +33,7 @@ export interface CopyAccount {
   readonly fileRoot: string;
 }
 
-/** Throws if the text is not a request that `JSON.stringify` wrote. */
+/** Throws if the text is not JSON. Its fields are not checked. */
 export function parseCopyRequest(text: string): CopyRequest {
-  return JSON.parse(text) as CopyRequest; // written by this version of the server
+  return JSON.parse(text) as CopyRequest; // written by the server
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { errorAnswer, type Fault, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
 import { useCopyFolders } from "../../../test/support/copy-folders.ts";
 
-/** Where sources are, and what stores and listings do to them. */
+/** Where sources may be, and failures of listings and of outputs in parts. */
 const MIB = 1024 * 1024;
 const given = useCopyFolders();
 const { copies, folder, put, contentsOf, putFiles, filesIn } = given;
@@ -44,7 +44,7 @@ describe("a source that is the destination or lies below it", () => {
     expect(await contentsOf(dest)).toEqual({ "x/a": "1" });
   });
 
-  test("is another one at another service", async () => {
+  test("is not refused as such if its endpoint is another service", async () => {
     const place = folder();
     await put(place, { a: "1" });
     const { endpoint } = await given.relay();
@@ -110,7 +110,7 @@ describe("outputs of several parts", () => {
     url.includes("partNumber=") && "x-amz-copy-source" in headers;
   const isCompletion = ({ method, url }: RelayedRequest): boolean => method === "POST" && url.includes("uploadId=");
 
-  test("are all read if the store turns out not to copy parts while several are written, and counted once", async () => {
+  test("are all read, and counted once, if the store turns out not to copy parts while several are written", async () => {
     const [src, dest] = [folder(), folder()];
     const parts = Object.fromEntries(["a-1", "a-2", "b-1", "b-2"].map((name) => [name, randomBytes(6 * MIB)]));
     await put(src, parts);
@@ -179,7 +179,7 @@ describe("disableMultipartUpload", () => {
     expect(etag).not.toContain("-");
   });
 
-  test("tells the reason if a source changes while it is sent", async () => {
+  test("fails with the reason if a source changes while it is sent", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, { "g-1": randomBytes(6 * MIB), "g-2": randomBytes(6 * MIB) });
     const { endpoint } = await given.relay(({ method, headers }) =>

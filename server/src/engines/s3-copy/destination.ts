@@ -19,8 +19,8 @@ interface DestinationParts {
 }
 
 /**
- * §4.4: the destination must not exist. What an earlier attempt of the same command has begun does not count, nor does
- * anything else if the copy is meant to continue in the same folder.
+ * §4.4: the destination must not exist. Outputs that an earlier attempt of the same command has begun do not count. With
+ * options that continue in an existing folder, nothing is checked.
  */
 export async function checkDestination(options: CopyOptions, parts: DestinationParts): Promise<void> {
   if (mayExist(options)) return;

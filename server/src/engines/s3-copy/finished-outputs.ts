@@ -5,7 +5,7 @@ export interface DoneOutput {
   readonly name: string;
   /** The sum of the sources' sizes. */
   readonly bytes: number;
-  /** The size of the output, which is another one if its compression was changed. */
+  /** The size of the output, which differs from `bytes` if the compression was changed. */
   readonly size: number;
 }
 
@@ -16,7 +16,7 @@ export interface CopiedSource {
   readonly output: string;
 }
 
-/** The outputs that the copy consists of, and their sources, by the last line of each name in the journal. */
+/** The outputs of the copy and their sources. The last line of each name in the journal counts. */
 export class FinishedOutputs {
   readonly #lines: () => AsyncIterable<JournalLine>;
   readonly #numbers: NumberSet;
@@ -26,7 +26,7 @@ export class FinishedOutputs {
     this.#numbers = numbers;
   }
 
-  /** `lines` reads the journal from its start. If no attempt repeats names, nothing has to be sorted. */
+  /** `lines` reads the journal from its start. Without repeated names, nothing has to be sorted. */
   static async read(
     lines: () => AsyncIterable<JournalLine>,
     { hasRepeats, scratchFolder, signal }: { hasRepeats: boolean; scratchFolder: string; signal: AbortSignal },

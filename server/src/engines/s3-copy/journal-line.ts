@@ -4,7 +4,7 @@ import type { SourceFile } from "./plan/planned-output.ts";
 
 /**
  * The lines of a copy's journal. The last `begin`, `done` or `void` of a name counts: an output that was begun again is
- * not done, whatever earlier attempts say.
+ * not done, even if an earlier attempt has finished it. `output` is the number of an output, unique in the journal.
  *
  * | line | means |
  * |---|---|
@@ -40,7 +40,7 @@ export type NotedSource = Pick<SourceFile, "uri" | "size" | "etag" | "modifiedMs
 /** The journal is damaged, or was not written by a copy. */
 export class JournalError extends Error {}
 
-/** What a line has after its kind, one letter for each: s text, n number, o text or null. */
+/** The columns of a line after its kind, one letter for each: s text, n number, o null. */
 const SHAPES: Record<JournalLine[0], RegExp> = {
   id: /^s$/,
   boot: /^s$/,
@@ -87,7 +87,7 @@ function checkLine(value: unknown): JournalLine {
   const [kind, ...columns] = Array.isArray(value) ? (value as unknown[]) : [];
   const shape = typeof kind === "string" && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalLine[0]] : undefined;
   if (shape?.test(columns.map(letterOf).join("")) === true) return value as JournalLine; // checked by its shape
-  throw new JournalError("the journal of the copy has a line that no copy writes");
+  throw new JournalError("the journal of the copy contains a line that no copy writes");
 }
 
 function letterOf(column: unknown): string {

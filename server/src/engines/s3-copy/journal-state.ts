@@ -6,25 +6,25 @@ export interface OpenUpload {
   readonly uploadId: string;
 }
 
-/** What attempts that were killed have left. */
+/** Unfinished work that killed attempts have left. */
 export interface Leftovers {
   /** Distinguishes this copy from others, for the names of temporary files. */
   readonly id: string;
   readonly leftUploads: readonly OpenUpload[];
-  /** Outputs that were begun and not finished. Never many: outputs are begun in batches. */
+  /** Outputs that were begun and not finished. There are never many, because outputs are begun in batches. */
   readonly leftOutputs: readonly string[];
   /** URIs of temporary files. */
   readonly leftTemporaries: readonly string[];
 }
 
-/** What a journal tells, as far as it fits into memory whatever the number of files. */
+/** The part of a journal that fits into memory whatever the number of files. */
 export class JournalState {
   id: string | undefined;
   isContinued = false;
   isComplete = false;
   /** The number of the last output that was finished. */
   lastOutput = 0;
-  /** The length of all texts that are held. */
+  /** The total length of all texts in memory. */
   heldCharacters = 0;
   readonly #uploads = new Map<string, string>();
   readonly #unfinished = new Map<string, string>();
@@ -98,13 +98,13 @@ export class JournalState {
 
 const MOST_FILE_BYTES = 4 * 1024 ** 3;
 const MOST_LINE_BYTES = 1024 * 1024;
-/** A copy begins at most some ten thousand outputs at a time, of names of a kilobyte. */
+/** A copy has at most about ten thousand unfinished outputs, with names of up to a kilobyte. */
 const MOST_HELD_CHARACTERS = 32 * 1024 * 1024;
 const ID = /^[0-9a-f]{16}$/;
 
 /**
- * Reads what a copy has left, for the server. The folder belongs to the user of the account's processes, so what it holds
- * is not trusted: the file is only read, no link is followed, and its size, its lines and the memory for them are limited.
+ * Reads the leftovers of a copy, for the server. The folder belongs to the user of the account's processes, so its contents
+ * are not trusted: the file is only read, no link is followed, and its size, its lines and the memory for them are limited.
  * Undefined: there is no journal.
  */
 export async function readLeftovers(path: string): Promise<Leftovers | undefined> {

@@ -38,7 +38,7 @@ async function finishedIn(folder: string, journal: Journal): Promise<[string[], 
 }
 
 describe("the journal of a copy", () => {
-  test("lets timers run while it writes the rows of a large group, and keeps only some of them in memory", async () => {
+  test("lets timers run while it writes the rows of a large group, and holds only some of them in memory", async () => {
     const folder = newFolder();
     const journal = await Journal.open(folder);
     let turns = 0;
@@ -85,7 +85,7 @@ describe("the journal of a copy", () => {
     await second.close();
   });
 
-  test("does not count the sources of an output that a crash has cut off", async () => {
+  test("does not count the sources of an output whose last line a crash has cut off", async () => {
     const folder = newFolder();
     const first = await Journal.open(folder);
     await first.begin(["b"]);

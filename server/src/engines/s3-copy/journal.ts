@@ -12,14 +12,14 @@ import { memberDigest, MembersDigest } from "./plan/members-digest.ts";
 import type { OriginalFile, SourceFile } from "./plan/planned-output.ts";
 import type { EarlierOutput } from "./plan/skip-done.ts";
 
-/** After so many rows of an output, they are written, and timers and connections may run. */
+/** Rows are written in batches of this size, so that timers and connections can run in between. */
 const ROWS_AT_ONCE = 1000;
 
 export function journalFile(folder: string): string {
   return join(folder, "journal.jsonl");
 }
 
-/** Lines are short enough for the limits of those who read them. */
+/** Keeps lines below the limit of `readLeftovers`. */
 const BEGIN_CHARACTERS = 64 * 1024;
 
 /**
@@ -102,25 +102,25 @@ export class Journal implements Leftovers {
     await this.#sync();
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when the note is on the disk. */
   async noteOriginal(name: string, { size, modifiedMs }: OriginalFile): Promise<void> {
     this.#write(["append", name, size, modifiedMs]);
     await this.#sync();
   }
 
-  /** Resolves when the upload is on the disk. */
+  /** Resolves when the note is on the disk. */
   async noteUpload({ uri, uploadId }: OpenUpload): Promise<void> {
     this.#write(["upload", uri, uploadId]);
     await this.#sync();
   }
 
-  /** Resolves when the temporary file is on the disk. */
+  /** Resolves when the note is on the disk. */
   async noteTemporary(uri: string): Promise<void> {
     this.#write(["temporary", uri]);
     await this.#sync();
   }
 
-  /** Not flushed to the disk, like the lines below: if they are lost, the work is done again. */
+  /** Not flushed to the disk, like all notes down to `noteJoined`: if they are lost, the work is done again. */
   noteRemoved(uri: string): void {
     this.#write(["removed", uri]);
   }
@@ -159,20 +159,20 @@ export class Journal implements Leftovers {
     this.#write(["done", name, bytes, size, number, digest.finish()]);
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when the note is on the disk. */
   async noteComplete(): Promise<void> {
     this.#write(["complete"]);
     await this.#sync();
   }
 
-  /** The names of all files that were begun, in the order of their beginnings; some of them several times. */
+  /** The names of all files that were begun, in this order. A name may occur several times. */
   async *begunNames(): AsyncGenerator<string> {
     for await (const line of this.#read()) if (line[0] === "begin" || line[0] === "manifest") yield* line.slice(1);
   }
 
   /**
-   * What earlier attempts did with each output, in order. `losesWrites`: the destination writes files to the disk later. A
-   * file that was done before the machine stopped may then be empty, so it counts as begun.
+   * The events of earlier attempts for each output, in order. `losesWrites`: the destination writes files to the disk
+   * later. A file that was done before the machine stopped may then be empty, so it counts as begun.
    */
   async *earlierOutputs({ losesWrites }: { losesWrites: boolean }): AsyncGenerator<EarlierOutput> {
     let isTrusted = true;
@@ -222,7 +222,7 @@ export class Journal implements Leftovers {
     try {
       this.#flush();
     } catch {
-      // `#failure` has it.
+      // `#failure` holds the error.
     }
   }
 

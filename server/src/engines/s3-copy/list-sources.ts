@@ -41,14 +41,14 @@ function placeOf(uri: string): string {
   return formatObjectUri({ scheme, bucket: scheme === "hdfs" ? "" : bucket, key });
 }
 
-/** The beginning of everything in this folder. */
+/** The prefix of all URIs in this folder. */
 function folderOf(uri: string): string {
   return placeOf(uri).replace(/\/?$/, "/");
 }
 
 /**
- * What lies below the destination is not a source: a copy into a folder of its own source would find its own outputs and
- * never end.
+ * Files below the destination are not sources: a copy into a folder of its own source would find its own outputs and never
+ * end.
  */
 async function* listSource(
   uri: string,

@@ -11,10 +11,10 @@ export interface ReportCopiedOptions {
   readonly report: (lines: readonly ReportLine[]) => void;
 }
 
-/** Rows that are reported together. Then timers may run: progress is reported, and a cancelled copy ends. */
+/** Rows that are reported together. Timers run in between: progress is reported, and a cancelled copy ends. */
 const ROWS_AT_ONCE = 1000;
 
-/** Reports the copied files, sorted by source, so that the same copy has the same result again. Returns their number. */
+/** Reports the copied files, sorted by source, so that results are reproducible. Returns their number. */
 export async function reportCopied(
   copied: AsyncIterable<CopiedSource>,
   { dest, scratchFolder, signal, report }: ReportCopiedOptions,

@@ -1,15 +1,15 @@
 import { isRecord } from "../../lib/is-record.ts";
 
 /**
- * The process reports to the server on its standard output, one JSON object per line. The last progress line is always
- * among the last few kilobytes, because progress is written once a second and at the end.
+ * The process reports to the server on its standard output, one JSON object per line. Progress is written once a second and
+ * at the end, so that its last line is found near the end of the output.
  */
 export type ReportLine =
   | { readonly copied: readonly [source: string, destination: string, bytes: number] }
   | { readonly progress: CopyProgress }
   | { readonly end: CopyEnd };
 
-/** Counts what earlier attempts have copied, too. */
+/** Includes the files and bytes that earlier attempts have copied. */
 export interface CopyProgress {
   /** Never falls. */
   readonly percent: number;
@@ -26,7 +26,7 @@ export interface CopyEnd {
   readonly earlierFiles: number;
   /** Requests that were repeated. */
   readonly retries: number;
-  /** Null: it succeeded. One line. */
+  /** One line for the user; null: the copy succeeded. */
   readonly failure: string | null;
   /** The arguments are wrong, so that another attempt would fail in the same way. */
   readonly isRefused: boolean;

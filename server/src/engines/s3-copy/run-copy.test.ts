@@ -27,7 +27,7 @@ describe("a plain copy", () => {
     ]);
   });
 
-  test("from S3 to files and back", async () => {
+  test("from S3 to files and back keeps names and contents", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, texts);
     const down = await copies.run(`--src ${src}/ --dest file://${copies.files}/down/`);
@@ -38,14 +38,14 @@ describe("a plain copy", () => {
     expect(await contentsOf(dest)).toEqual(texts);
   });
 
-  test("of one file has its name in the destination", async () => {
+  test("of one file keeps its name in the destination folder", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, texts);
     await copies.run(`--src ${src}/b/c.txt --dest ${dest}`);
     expect(await contentsOf(dest)).toEqual({ "c.txt": "two" });
   });
 
-  test("of large objects moves parts, in every direction", async () => {
+  test("of large objects works in parts, in every direction", async () => {
     const large = randomBytes(11 * MIB + 5);
     const [src, dest, back] = [folder(), folder(), folder()];
     await put(src, { large });

@@ -47,13 +47,13 @@ interface CopyParts {
   readonly slots: number;
 }
 
-/** Their messages are meant for users. */
+/** Errors with messages for users. */
 const KNOWN_ERRORS = [CopyError, CopyArgumentError, CopyPlanError, ManifestError, ObjectStoreError];
 
-/** Limits of requests, which tests make shorter. */
+/** Limits of requests, which tests reduce. */
 export type CopyLimits = Partial<Omit<AgentLimits, "maxConnections"> & { readonly retries: number }>;
 
-/** Runs a copy to its end. Never rejects: a failure is a part of the result. */
+/** Runs a copy to its end. A failure does not reject, but is part of the result. */
 export async function runCopy(request: CopyRequest, channels: CopyChannels, limits: CopyLimits = {}): Promise<CopyEnd> {
   const copy = new Copy(request, channels, limits);
   try {
@@ -134,7 +134,7 @@ class Copy {
     }
   }
 
-  /** What earlier attempts have begun and this one has not planned, because the sources are others now. */
+  /** Removes outputs that earlier attempts have begun and this one does not plan, because the sources have changed. */
   async #removeSuperseded(
     plan: CopyPlan,
     options: CopyOptions,
@@ -290,5 +290,5 @@ function runNow<T>(work: () => Promise<T>): Promise<T> {
 function explain(given: unknown): string {
   const error = fileFailure("the journal or a temporary file of the copy", given);
   if (KNOWN_ERRORS.some((known) => error instanceof known)) return (error as Error).message; // they are all errors
-  return `the copy has failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `the copy failed: ${error instanceof Error ? error.message : String(error)}`;
 }

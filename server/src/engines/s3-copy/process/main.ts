@@ -4,8 +4,8 @@ import { formatReportLine } from "../report.ts";
 import { runCopy } from "../run-copy.ts";
 
 /**
- * The process of a copy. Its only argument names the file of its request (`copy-request.ts`); it reports on standard output
- * (`report.ts`) and logs on standard error. SIGTERM ends it: it then aborts what is open and removes temporary files.
+ * The process of a copy. Its only argument is the path of its request (`copy-request.ts`). It reports on standard output
+ * (`report.ts`) and logs to standard error. After SIGTERM it aborts open uploads, removes temporary files and ends.
  */
 const [path = ""] = process.argv.slice(2);
 const ending = new AbortController();
@@ -21,7 +21,7 @@ const end = await runCopy(parseCopyRequest(readFileSync(path, "utf8")), {
 writeAll(1, formatReportLine({ end }));
 process.exit(end.failure === null ? 0 : 1);
 
-/** Standard output is a pipe, which blocks while the runner is busy. */
+/** Standard output may be a non-blocking pipe, which takes no bytes while the runner is busy. */
 function writeAll(descriptor: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length;) {
