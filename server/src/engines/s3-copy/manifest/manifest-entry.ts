@@ -18,7 +18,7 @@ export function formatEntry({ path, baseName, srcDir, size }: ManifestEntry): st
   return JSON.stringify({ path, baseName, srcDir, size });
 }
 
-/** Returns the rule that a line of a manifest breaks ("must …") as a text. */
+/** Returns a text if the line is not an entry: the rule that it breaks ("must …"). */
 export function parseEntry(line: string): ManifestEntry | string {
   let entry: unknown;
   try {

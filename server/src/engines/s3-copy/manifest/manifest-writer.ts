@@ -5,7 +5,7 @@ import { formatEntry, type ManifestEntry } from "./manifest-entry.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Collects the entries of a manifest on disk, and writes them in the byte order of their paths. */
+/** Collects the entries of a manifest on disk, and yields them in the byte order of their paths. */
 export class ManifestWriter {
   readonly #sorter: RecordSorter;
 

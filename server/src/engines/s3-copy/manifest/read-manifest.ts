@@ -2,7 +2,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ManifestError, parseEntry, type ManifestEntry } from "./manifest-entry.ts";
 
-/** A manifest is written by users, so that it may be a decompression bomb. */
+/** A manifest comes from users, so it may be a decompression bomb. */
 export interface ManifestLimits {
   readonly lineBytes: number;
   readonly totalBytes: number;
@@ -12,7 +12,7 @@ export interface ManifestLimits {
 }
 
 const GIB = 1024 ** 3;
-/** Paths that differ only in a number compress to a fiftieth. */
+/** The ratio is generous: paths that differ only in a number compress to a fiftieth. */
 const defaultLimits: ManifestLimits = {
   lineBytes: 64 * 1024,
   totalBytes: 16 * GIB,

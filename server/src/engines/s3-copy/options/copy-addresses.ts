@@ -6,9 +6,9 @@ import { CopyArgumentError } from "./copy-argument-error.ts";
 export type OldScheme = "s3a" | "s3n";
 
 /**
- * Checks the address of a folder or file, and returns it in the form that listings have, so that the two can be compared:
- * `s3` instead of `s3n` and `s3a`. A path alone is one of HDFS, the default file system of a cluster, and so is Hadoop's
- * short form `hdfs:/path`. Messages never quote the address, because it may contain credentials.
+ * Checks the address of a folder or file, and returns it in the form that listings use, so that the two can be compared:
+ * `s3` instead of `s3n` and `s3a`. A path alone is on HDFS, the default file system of a cluster, and so is Hadoop's short
+ * form `hdfs:/path`. Messages never quote the address, because it may contain credentials.
  */
 export function readAddress(option: string, text: string): string {
   const uri = text.startsWith("/") ? `hdfs://${text}` : text.replace(/^hdfs:\/(?!\/)/i, "hdfs:///");
@@ -37,7 +37,7 @@ export function oldSchemeOf(text: string): OldScheme | null {
   return scheme === "s3a" || scheme === "s3n" ? scheme : null;
 }
 
-/** Buckets have no colon. A secret may contain slashes, so that the `@` can be far after the bucket. */
+/** Names of buckets have no colon. A secret may contain slashes, so the `@` may be far from the start. */
 function hasCredentials(uri: string): boolean {
   const [, scheme = "", rest = ""] = /^([^:/]*):\/\/(.*)$/s.exec(uri) ?? [];
   const [authority = ""] = rest.split("/", 1);

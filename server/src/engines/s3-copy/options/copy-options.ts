@@ -2,7 +2,7 @@ import type { S3Credentials } from "../../object-store/s3/sign-request.ts";
 import type { Codec } from "../codecs/codec-table.ts";
 import type { OldScheme } from "./copy-addresses.ts";
 
-/** The options of a copy (§4.4), checked. Addresses have the form that listings have. */
+/** The checked options of a copy (§4.4). Addresses have the form that listings use. */
 export interface CopyOptions {
   /** Null only if `srcPrefixesFile` or `copyFromManifest` names the sources. */
   readonly src: string | null;

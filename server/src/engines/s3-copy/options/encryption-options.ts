@@ -36,7 +36,7 @@ function readAlgorithm(text: string): Algorithm {
   return algorithm;
 }
 
-/** It is sent in a header. */
+/** The id is sent in a header. */
 function readKeyId(key: string | undefined): string | null {
   if (key === undefined || key === "") return null;
   if (/^[\x21-\x7e]{1,2048}$/.test(key)) return key;

@@ -27,7 +27,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ]),
 ]);
 
-/** If several properties have the same meaning, the last one wins; of numbers of tasks, the largest. */
+/** If several properties have the same meaning, the last one counts; for numbers of tasks, the largest. */
 export function readProperties(properties: readonly (readonly [string, string | null])[]): HadoopProperties {
   const keys = new Map<Meaning, string>();
   const tasks: number[] = [];
@@ -76,7 +76,7 @@ function readKey(name: string, text: string): string {
   throw new CopyArgumentError(`-D ${name} must have 1 to 4096 printable ASCII characters without blanks.`);
 }
 
-/** A name that is none may be a forgotten quote away from a credential. */
+/** Text that is not a property name may be a credential whose quotes were forgotten. */
 function shownName(name: string): string {
   return /^[A-Za-z][\w.-]{0,255}$/.test(name) && name.includes(".") ? name : "A -D option without a property name";
 }

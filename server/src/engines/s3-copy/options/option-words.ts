@@ -34,10 +34,10 @@ export const flagOptions = [
 ] as const;
 export type FlagOption = (typeof flagOptions)[number];
 
-/** Options of every Hadoop program; each has a value. `-D` is apart. */
+/** Options of every Hadoop program; each has a value. `-D` is treated separately. */
 const genericOptions = new Set(["conf", "fs", "jt", "files", "libjars", "archives", "tokenCacheFile"]);
 
-/** The options as they were written; of repeated ones the last. */
+/** The options as they were written. The last one counts if an option is repeated. */
 export interface GivenOptions {
   readonly values: ReadonlyMap<ValueOption, string>;
   readonly flags: ReadonlySet<FlagOption>;
@@ -120,18 +120,18 @@ class WordReader implements GivenOptions {
     const equals = text.indexOf("=");
     const name = (equals === -1 ? text : text.slice(0, equals)).trim();
     this.properties.push([name, equals === -1 ? null : text.slice(equals + 1).trim()]);
-    this.#isAfterSecret = true; // properties hold anything
+    this.#isAfterSecret = true; // any property may hold a secret
   }
 
   #ignore(name: string, word: string, value: string | undefined): void {
     if (value === undefined) this.#next(word, true);
     this.ignored.push(`-${name}`);
-    this.#isAfterSecret = true; // for example addresses with a password
+    this.#isAfterSecret = true; // their values may be addresses with a password
   }
 
-  #next(option: string, isAnything: boolean): string {
+  #next(option: string, mayBeAnything: boolean): string {
     const next = this.#rest.at(-1);
-    if (next === undefined || (!isAnything && isKnownOption(next))) {
+    if (next === undefined || (!mayBeAnything && isKnownOption(next))) {
       throw new CopyArgumentError(`${option} needs a value.`);
     }
     this.#rest.pop();
@@ -161,7 +161,7 @@ function unquoted(words: readonly string[], depth = 0): readonly string[] {
   return unquoted(splitQuoted(only), depth + 1);
 }
 
-/** Whether a word where an option is expected has several: other arguments follow those that are quoted as a whole. */
+/** Whether a word in place of an option has several options, which are quoted as a whole before other arguments. */
 function isQuotedWhole(word: string): boolean {
   if (/^\s*--?[A-Za-z][A-Za-z0-9]*\s/.test(word)) return true;
   const inner = /^\s*--?[A-Za-z][A-Za-z0-9]*=\S*\s+(.*)$/s.exec(word)?.[1] ?? "";

@@ -129,7 +129,7 @@ function readCodec(name: string, text: string): OutputCodec {
   return codec;
 }
 
-/** Stores that are compatible with S3 have classes of their own. It is sent in a header. */
+/** Stores that are compatible with S3 have classes of their own. The value is sent in a header. */
 function readStorageClass(name: string, text: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(text)) return text;
   throw new CopyArgumentError(`--${name} must be a storage class such as STANDARD or STANDARD_IA.`);
@@ -140,7 +140,7 @@ function readNumbering(given: GivenOptions): number | null {
   return given.flags.has("numberFiles") ? start : null;
 }
 
-/** A name below the destination. Scripts also write the full address of a file there. */
+/** A name below the destination. Some scripts write the full address of the file instead. */
 function readOutputManifest(given: GivenOptions): string | null {
   const text = given.outputManifest;
   if (text === null || text === "") return text === null ? null : DEFAULT_MANIFEST;

@@ -82,7 +82,7 @@ function readRange(text: PatternText, first: number): CodePoints {
   if (!text.startsWith("-") || /^-(\]|\[|&&|$)/.test(text.text.slice(start, start + 3))) return [[first, first]];
   text.take();
   const last = readItem(text);
-  if (last.kind !== "character" || last.codePoint < first) throw text.problem("has a range that is none", start);
+  if (last.kind !== "character" || last.codePoint < first) throw text.problem("has an invalid range", start);
   return [[first, last.codePoint]];
 }
 

@@ -11,7 +11,7 @@ export interface PathPattern {
 }
 
 const LONGEST = 8192;
-/** Bounds the work for each character. */
+/** Bounds the work for each character of a URI. */
 const LARGEST_PROGRAM = 10_000;
 
 /** Throws a `CopyArgumentError` if the expression is wrong or cannot be translated to RE2. */
@@ -34,7 +34,7 @@ export function compileGroupPattern(source: string): PathPattern {
 class Re2Pattern implements PathPattern {
   readonly groupCount: number;
   readonly #compiled: RE2JS;
-  /** Whether the previous URI had groups. */
+  /** Whether the previous URI matched. */
   #hasMatched = false;
 
   /** `compiled` matches only whole texts. */
@@ -48,8 +48,8 @@ class Re2Pattern implements PathPattern {
   }
 
   /**
-   * A test is four times as fast as finding the groups, but neighbours in a listing mostly match both or not at all.
-   * `Matcher` would find the groups twice.
+   * A test is four times as fast as finding the groups. It is skipped after a match, because neighbours in a listing mostly
+   * match alike. `Matcher` would find the groups twice.
    */
   groupKey(uri: string): string | null {
     if (!this.#hasMatched && !this.#compiled.test(uri)) return null;

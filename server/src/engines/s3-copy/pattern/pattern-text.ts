@@ -55,7 +55,7 @@ export class PatternText {
   }
 }
 
-/** Java has it but RE2 does not, because its time would no longer grow only with the length of the path. */
+/** For syntax of Java that RE2 does not have, because matching could take more than linear time. */
 export function cannotTranslate(what: string): CopyArgumentError {
   return new CopyArgumentError(
     `The regular expression uses ${what}, which is not supported: write it in the syntax of RE2.`,

@@ -4,17 +4,17 @@ import { readEscape } from "./java-escape.ts";
 import { letterClass, lineTerminators } from "./named-classes.ts";
 import { cannotTranslate, PatternText } from "./pattern-text.ts";
 
-/** Flags of Java that RE2 does not have. */
+/** Flags of Java whose effect is spelled out in the translation. */
 interface Flags {
   /** (?s): `.` matches line terminators. */
   readonly isDotAll: boolean;
-  /** (?d): only \n is one. */
+  /** (?d): only `\n` is a line terminator. */
   readonly isUnixLines: boolean;
   /** (?x): blanks and comments are ignored. */
   readonly isCommented: boolean;
 }
 
-/** Groups are nested no deeper, so that RE2's own recursion is bounded. */
+/** Deeper nesting of groups is refused, so that RE2's own recursion is bounded. */
 const DEEPEST = 200;
 
 /**
@@ -26,7 +26,7 @@ const DEEPEST = 200;
  * | `\Q…\E`, `\h`, `\v`, `\R`, `\s`, `\e`, `\cX`, `\0n`, `\uhhhh`, `\p{Alpha}`, `[a&&[b]]`, `[a[b]]` | spelled out |
  * | `(?<name>…)` | `(?P<name>…)` |
  * | `\Z` | `\z`: the same, because the whole path has to match |
- * | (?i), (?m), (?s) | the same; (?d), (?u), (?x) disappear |
+ * | (?i), (?m) | the same; (?s), (?d), (?u), (?x) disappear |
  * | back-references, lookaround, atomic groups, possessive quantifiers, `\G`, `\X`, `\b{g}`, (?U) | refused |
  */
 export function translatePattern(source: string): string {
@@ -143,7 +143,7 @@ class Translator {
     this.#atom(")");
   }
 
-  /** Returns the flags that RE2 has too. */
+  /** Returns the flags that stay in the translation. */
   #setFlags(written: string): string {
     const [on = "", off = ""] = written.split("-");
     const unknown = /[^idmsux]/.exec(on + off)?.[0];

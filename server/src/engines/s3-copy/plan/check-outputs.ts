@@ -17,16 +17,16 @@ export interface OutputRules {
 }
 
 /**
- * Throws if an output has the name of the manifest or is too large, if two outputs have the same name, or if one would also be a folder at
- * a destination that has real folders. An output whose only source was listed twice is allowed: readers of the plan skip
- * the repetition.
+ * Throws if an output has the name of the manifest or is too large, if two outputs have the same name, or if an output would
+ * also be a folder at a destination that has real folders. An output whose only source was listed twice is allowed: readers
+ * of the plan skip the repetition.
  */
 export async function checkOutputs(
   plan: SortedPlan,
   scheme: DestinationScheme,
   { manifestName, largestBytes = null, signal }: OutputRules = {},
 ): Promise<void> {
-  /** Earlier names that the current one begins with: all names with a common beginning follow each other. */
+  /** Earlier names that are prefixes of the current one. Names with a common prefix follow each other. */
   const beginnings: NamedOutput[] = [];
   let read = 0;
   for (const cursor = plan.outputs.cursor(); cursor.advance(); read += 1) {
@@ -75,7 +75,7 @@ interface SortedPlan {
   readonly members: SortedRecords | null;
 }
 
-/** Does nothing if it is the same file, which may have changed while it was listed twice. */
+/** Does nothing if both are the same file, which may have changed between two listings. */
 async function refuse(one: NamedOutput, two: NamedOutput, plan: SortedPlan, problem: string): Promise<void> {
   const [first, second] = [await firstSource(one, plan), await firstSource(two, plan)];
   if (first?.uri === second?.uri) return;

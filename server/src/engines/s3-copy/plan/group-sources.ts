@@ -22,7 +22,7 @@ interface Part {
   count: number;
   bytes: number;
   readonly codecs: Set<KnownCodec | null>;
-  /** A file that cannot be concatenated. */
+  /** The first file that cannot be concatenated with others; null: none. */
   indexed: SourceFile | null;
 }
 
@@ -110,7 +110,7 @@ class Group {
   }
 }
 
-/** The last part of a group's key that is not empty; empty if there is none. */
+/** The last segment of a group's key that is not empty; empty if there is none. */
 export function lastSegment(groupKey: string): string {
   return /([^/]*)\/*$/.exec(groupKey)?.[1] ?? "";
 }

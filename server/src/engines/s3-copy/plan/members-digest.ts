@@ -16,7 +16,7 @@ export class MembersDigest {
   }
 }
 
-/** The same for an output with one source. */
+/** The digest of an output with one source. */
 export function memberDigest(member: Member): string {
   return hash("sha256", textOf(member), "base64url");
 }
@@ -28,7 +28,7 @@ export async function digestOf(output: PlannedOutput): Promise<string> {
   return digest.finish();
 }
 
-/** An empty ETag is none, as in the records of a plan. */
+/** A missing ETag is written as an empty one, as in the records of a plan. */
 function textOf({ uri, size, etag, modifiedMs }: Member): string {
   return `${JSON.stringify([uri, size, etag ?? "", modifiedMs])}\n`;
 }

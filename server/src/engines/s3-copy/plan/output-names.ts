@@ -26,8 +26,8 @@ export function outputName(name: string, outputCodec: OutputCodec | null, number
 }
 
 /**
- * Null: the bytes stay as they are. They do if they already have the codec, because its files can be concatenated; lzop's
- * cannot.
+ * Null: the bytes stay as they are, because all sources have the codec already and its files can be concatenated. Several
+ * lzop files are encoded again, because some readers stop after the first one.
  */
 export function recodingOf(
   sources: Iterable<KnownCodec | null>,
@@ -49,7 +49,7 @@ export function checkDecodable({ uri }: SourceFile, codec: KnownCodec | null, ou
 /** Most names need only this test. */
 const INDEXED = /\.(?:parq|orc)/i;
 
-/** Formats with an index at the end, which a concatenation would hide. */
+/** Formats with an index at the end of the file, which readers of a concatenation would miss. */
 export function isIndexedFormat(name: string): boolean {
   return INDEXED.test(name) && /\.(?:parquet|parq|orc)$/i.test(splitCodecExtension(name).stem);
 }

@@ -49,7 +49,7 @@ const tooLarge: unknown = expect.objectContaining({
   message: expect.stringMatching(/would be larger than 5 GiB, .* remove --disableMultipartUpload\.$/),
 });
 
-test("a plan that is complete before its first output refuses one that is too large before it, too", async () => {
+test("a plan that is complete before its first output refuses an output that is too large before the first one", async () => {
   const limit = 5 * GIB;
   const groups = { groupBy: ".*/(log)-.*" };
   expect(await planned({ startingIndex: 0 }, limit, [1, limit])).toEqual([2, null]);
@@ -58,10 +58,10 @@ test("a plan that is complete before its first output refuses one that is too la
   expect(await planned(groups, null, [limit, limit])).toEqual([2, null]);
 });
 
-test("a plan that is made while sources are listed refuses it when it is listed", async () => {
+test("a plan that is made while sources are listed refuses such an output when it is listed", async () => {
   expect(await planned({}, 5 * GIB, [1, 2, 5 * GIB + 1])).toEqual([2, tooLarge]);
 });
 
-test("an output whose compression changes may become small enough", async () => {
+test("an output whose compression changes is not refused, because it may become small enough", async () => {
   expect(await planned({ outputCodec: "gzip" }, 5 * GIB, [6 * GIB])).toEqual([1, null]);
 });

@@ -95,7 +95,7 @@ describe("a plan", () => {
     expect(listedBefore).toEqual(Array.from({ length: 5 }, (_, at) => [`f${at}`, at]));
   });
 
-  test("keeps everything that is known of a source", async () => {
+  test("keeps all properties of a source", async () => {
     const sources = [file("b/a.gz", 7), { ...file("c", 8, "other"), uri: "hdfs://h/else", etag: null }];
     const found: SourceFile[] = [];
     for await (const { single } of planOf(sources, { outputCodec: "none" })) if (single !== null) found.push(single);
@@ -122,7 +122,7 @@ describe("a plan", () => {
       { groupBy: ".*/(in/)./(k/).*" },
       ["p/k/k < p/k/2 q/k/1"],
     ],
-    ["leaves out empty keys", ["1", "a"], { groupBy: ".*/in/(\\d*).*" }, ["1 < 1"]],
+    ["leaves out files with empty keys", ["1", "a"], { groupBy: ".*/in/(\\d*).*" }, ["1 < 1"]],
     [
       "replaces the extension of a codec",
       ["a.lzo", "b.gz", "c", "d.txt", "e.snappy"],
@@ -160,14 +160,14 @@ describe("a plan", () => {
       ["a.gz < a1.gz a2.gz", "b.gz < b1.gz b2 (gzip)"],
     ],
     [
-      "recodes groups of lzop files, which cannot be concatenated",
+      "recodes groups of several lzop files",
       ["a1.lzo", "a2.lzo", "b1.lzo"],
       { groupBy: ".*/in/(.).*", outputCodec: "lzo" },
       ["a.lzo < a1.lzo a2.lzo (lzo)", "b.lzo < b1.lzo"],
     ],
     ["numbers files in path order", ["b/x", "a", "b/B"], { startingIndex: 7 }, ["7a < a", "b/8B < b/B", "b/9x < b/x"]],
     [
-      "numbers groups of the same name",
+      "numbers groups in the order of their names",
       ["p/1-a", "p/2-a"],
       { groupBy: ".*(\\d-)(?:.).*", startingIndex: 0 },
       ["p/01- < p/1-a", "p/12- < p/2-a"],
@@ -306,7 +306,7 @@ describe("a plan", () => {
     );
   });
 
-  test("tells how many files match", async () => {
+  test("counts the files that match", async () => {
     const plan = planOf([file("a.gz", 4), file("b.gz", 5), file("c", 6), file("d/", 0)], { srcPattern: ".*gz" });
     await outputsOf(plan);
     expect(plan.summary).toMatchObject({ listedFiles: 3, matchedFiles: 2, skippedFiles: 0 });
@@ -364,7 +364,7 @@ describe("a previous manifest", () => {
     expect(await outputsOf(plan)).toEqual(["a < a2", "b < b1"]);
   });
 
-  test("is joined by name as a set would be", async () => {
+  test("skips and carries over the same files as a comparison in memory", async () => {
     const name = fc
       .string({ unit: fc.constantFrom("a", "b", "\uffee", "😀", "/"), minLength: 1, maxLength: 3 })
       .filter((text) => !text.endsWith("/"));

@@ -28,16 +28,16 @@ export type PlanOptions = Pick<
 >;
 
 export interface PlanContext {
-  /** Where large plans wait. */
+  /** The folder for the files of the plan. */
   readonly scratchFolder: string;
   readonly destinationScheme: DestinationScheme;
-  /** The most that an output can have; null: any. */
+  /** The largest size of an output; null: any size. */
   readonly largestBytes?: number | null;
   /** The scheme of the URIs that patterns match, if it is another one than the sources have. */
   readonly srcScheme?: string | null;
   /** The entries of `previousManifest`, unless they are the sources. */
   readonly previousManifest?: AsyncIterable<ManifestEntry> | undefined;
-  /** What earlier attempts did. Outputs that are done with the same sources are not planned again. */
+  /** The events of earlier attempts. Outputs that are done with the same sources are not planned again. */
   readonly earlier?: AsyncIterable<EarlierOutput> | undefined;
   /** No output may have this name. */
   readonly manifestName?: string | null;
@@ -118,7 +118,7 @@ export class CopyPlan implements AsyncIterable<PlannedOutput> {
     for (const cursor = this.#superseded?.cursor(); cursor?.advance() === true;) yield cursor.key;
   }
 
-  /** Frees the plan's disk space. `sources()` of outputs with several cannot be called afterwards. */
+  /** Frees the plan's disk space. Afterwards, `sources()` of an output with several sources cannot be called. */
   close(): void {
     for (const file of this.#open) file.close();
     this.#open.clear();
@@ -235,7 +235,7 @@ export class CopyPlan implements AsyncIterable<PlannedOutput> {
     return numbered;
   }
 
-  /** Calls `take` for each file to copy; in path order if there is a previous manifest. */
+  /** Calls `take` for each file to copy, in path order if there is a previous manifest. */
   async #eachSource(take: (source: SourceFile, groupKey: string) => void): Promise<void> {
     const { previousManifest } = this.#context;
     if (previousManifest !== undefined) return this.#eachNew(previousManifest, take);
@@ -319,5 +319,5 @@ export class CopyPlan implements AsyncIterable<PlannedOutput> {
   }
 }
 
-/** Long loops let timers and connections run after so many records. */
+/** Long loops let timers and connections run after this many records. */
 const TURN_RECORDS = 2000;

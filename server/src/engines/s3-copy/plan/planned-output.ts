@@ -21,21 +21,22 @@ export interface PlannedOutput {
   readonly sourceCount: number;
   /** The only source; null if there are several. */
   readonly single: SourceFile | null;
-  /** Reads them from the plan's file if there are several, so that a plan of any size needs little memory. */
+  /** Several sources are read from the plan's file, so that a plan of any size needs little memory. */
   sources(): AsyncIterable<SourceFile>;
-  /** How the contents change. */
+  /** How the compression changes; null: the bytes stay as they are. */
   readonly recoding: Recoding | null;
   /** The file that an earlier attempt has begun to append to (`--appendToLastFile`), as it was before. */
   readonly original?: OriginalFile;
 }
 
-/** Of size 0 if there was none. */
+/** A file before an append; of size 0 if there was none. */
 export interface OriginalFile {
   readonly size: number;
   readonly modifiedMs: number;
 }
 
-/** Null: decoded contents, not compressed. */
+/** A change of the compression. */
 export interface Recoding {
+  /** Null: the contents are decoded and not compressed. */
   readonly to: Codec | null;
 }

@@ -10,7 +10,7 @@ const TURN_RECORDS = 2000;
 
 /** Receives the result of the comparison with a previous manifest. */
 export interface Compared {
-  /** Called for each source that the manifest does not list, in path order. */
+  /** Called for each source that the manifest does not list with this size, in path order. */
   readonly onNew: (source: SourceFile) => void;
   /** Called for each source that is skipped. */
   readonly onSkipped: (source: SourceFile) => void;

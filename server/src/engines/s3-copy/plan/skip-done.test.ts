@@ -59,14 +59,14 @@ describe("a plan that continues earlier attempts", () => {
     expect(summary).toMatchObject({ doneOutputs: 2, doneFiles: 2, doneBytes: 2 });
   });
 
-  test("has a group that is done with other members, although they have the same size", async () => {
+  test("plans a group again that was done with other members, even if they have the same size", async () => {
     const [a, b, c] = [file("x-a"), file("x-b"), file("x-c")];
     const earlier = [done("x", b, c)];
     expect((await replanned([c, b], earlier, ".*/(x)-.*")).names).toEqual([]);
     expect((await replanned([a, b], earlier, ".*/(x)-.*")).names).toEqual(["x"]);
   });
 
-  test("believes the last attempt at an output only", async () => {
+  test("trusts only the last attempt at an output", async () => {
     const begun: EarlierOutput = { name: "a", state: "begun" };
     const [one, other] = [done("a", file("a")), done("a", file("a", { size: 2 }))];
     expect((await replanned([file("a")], [begun, one, begun, other])).names).toEqual(["a"]);
@@ -74,7 +74,7 @@ describe("a plan that continues earlier attempts", () => {
     expect((await replanned([file("a")], [begun, other, begun, one])).names).toEqual([]);
   });
 
-  test("knows the outputs that it does not have any more", async () => {
+  test("lists the outputs of earlier attempts that are no longer planned", async () => {
     const { superseded } = await replanned(
       [file("b"), file("c")],
       [
@@ -89,7 +89,7 @@ describe("a plan that continues earlier attempts", () => {
     expect(superseded).toEqual(["0", "a", "z"]);
   });
 
-  test("knows how a file was before the first attempt that appended to it", async () => {
+  test("remembers a file as it was before the first attempt that appended to it", async () => {
     const original = { size: 5, modifiedMs: 1 };
     const { outputs } = await replanned(
       [file("a"), file("b")],

@@ -3,7 +3,7 @@ import { RecordSorter } from "../sorted-file/record-sorter.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import type { OriginalFile, PlannedOutput } from "./planned-output.ts";
 
-/** What an earlier attempt did with an output. */
+/** An event of an earlier attempt for an output. */
 export type EarlierOutput = { readonly name: string } & (
   | { readonly state: "begun" | "void" }
   /** `digest`: of its sources. */
@@ -11,9 +11,9 @@ export type EarlierOutput = { readonly name: string } & (
   | { readonly state: "original"; readonly original: OriginalFile }
 );
 
-/** What is known about a planned output. */
+/** The state of a planned output after earlier attempts. */
 export interface KnownOutput {
-  /** Null: it is not done. */
+  /** The digest of the sources it was made of; null: it is not done. */
   readonly digest: string | null;
   /** Null: no attempt has appended to a file. */
   readonly original: OriginalFile | null;
@@ -21,7 +21,7 @@ export interface KnownOutput {
 
 const UNKNOWN: KnownOutput = { digest: null, original: null };
 
-/** Compares a plan with what earlier attempts did. It must be asked in the byte order of names. */
+/** Compares a plan with the outputs of earlier attempts. Call `find` in the byte order of names. */
 export class EarlierOutputs {
   readonly #sorted: SortedRecords;
   readonly #cursor: ReturnType<SortedRecords["cursor"]>;
@@ -35,7 +35,7 @@ export class EarlierOutputs {
     this.#isEntry = this.#cursor.advance();
   }
 
-  /** `outputs`: in the order in which things happened. */
+  /** `outputs`: in the order of the events. */
   static async read(
     outputs: AsyncIterable<EarlierOutput>,
     folder: string,
@@ -56,7 +56,7 @@ export class EarlierOutputs {
     return this.#isEntry && this.#cursor.key === name ? this.#take().known : UNKNOWN;
   }
 
-  /** Names that earlier attempts have begun and that the plan no longer has. */
+  /** Names that earlier attempts have begun and that are no longer planned. */
   async superseded(signal?: AbortSignal): Promise<SortedRecords> {
     while (this.#isEntry) this.#passOver();
     return this.#superseded.finish(signal);

@@ -1,16 +1,16 @@
 import type { SourceFile } from "./planned-output.ts";
 
-/** Sorts after nothing and before everything in a path, so that it separates the parts of a key in path order. */
+/** Sorts before every other character, so that keys whose parts it separates sort by the first part. */
 export const SEPARATOR = "\0";
-/** Before a URI that does not end with the name. */
+/** Marks a URI that does not end with the name. */
 const WHOLE_URI = "\x01";
 
-/** The path first, so that records sort by it; then the rest of the URI. */
+/** The path comes first, so that records sort by it; then the rest of the URI. */
 export function sourceKey({ name, uri }: SourceFile): string {
   return `${name}${SEPARATOR}${uri.endsWith(name) ? uri.slice(0, uri.length - name.length) : WHOLE_URI + uri}`;
 }
 
-/** The ETag comes last, because stores may have others than S3 has, with spaces. */
+/** The ETag comes last, because those of some stores contain spaces. */
 export function sourceValue({ size, modifiedMs, etag, storageClass }: SourceFile): string {
   return `${size} ${modifiedMs} ${storageClass ?? ""} ${etag ?? ""}`;
 }
@@ -32,7 +32,7 @@ export function decodeSource(key: string, value: string): SourceFile {
   };
 }
 
-/** Objects that only stand for a folder: of S3 consoles, and of old Hadoop versions. */
+/** Objects that only stand for a folder, as S3 consoles and old Hadoop versions create them. */
 export function isFolderMarker({ name, size }: SourceFile): boolean {
   return size === 0 && (name.endsWith("/") || name.endsWith("_$folder$"));
 }

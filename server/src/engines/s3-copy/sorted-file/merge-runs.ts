@@ -7,12 +7,12 @@ export interface Run {
   end: number;
 }
 
-/** Together the buffers of the runs that are read take 4 MiB. */
+/** The buffers of so many runs take 4 MiB together. */
 const FAN_IN = 256;
 const CURSOR_BYTES = 16 * 1024;
 const OUTPUT_BYTES = 256 * 1024;
 
-/** Merges neighbouring runs into `into`. Returns the new runs, of which there are a 256th. */
+/** Merges up to 256 neighbouring runs at a time into `into`. Returns the new runs. */
 export async function mergeRuns(
   from: RecordFile,
   runs: readonly Run[],
@@ -52,7 +52,7 @@ async function mergeOnce(
   into.append(output.subarray(0, used));
 }
 
-/** Finds the cursor with the least key; of equal ones the first, so that the merge is stable. */
+/** Finds the cursor with the least key. If keys are equal, the first cursor wins, so that the merge is stable. */
 class CursorHeap {
   readonly #cursors: { readonly cursor: RecordCursor; readonly rank: number }[];
 

@@ -111,7 +111,7 @@ export class RecordCursor {
     );
   }
 
-  /** Makes sure that the buffer holds so many bytes from the start of the record. */
+  /** Makes sure that the buffer holds this many bytes from the start of the record. */
   #need(bytes: number): void {
     if (this.#filled - this.#start >= bytes) return;
     const kept = this.#buffer.subarray(this.#start, this.#filled);

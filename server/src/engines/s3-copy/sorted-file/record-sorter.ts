@@ -3,7 +3,7 @@ import { mergeRuns, type Run } from "./merge-runs.ts";
 import { HEADER_BYTES, RecordFile } from "./record-file.ts";
 import { SortedRecords } from "./sorted-records.ts";
 
-/** Small, because the memory for a million files shall hardly be more than for a thousand. */
+/** Small, because a million files should hardly need more memory than a thousand. */
 const BLOCK_BYTES = 1024 * 1024;
 const FIRST_BLOCK_BYTES = 16 * 1024;
 
@@ -23,7 +23,7 @@ export class RecordSorter {
   #starts: number[] = [];
   #count = 0;
   #isInOrder = true;
-  /** Texts of ASCII are compared faster than their bytes, with the same result. */
+  /** ASCII texts are compared faster than their bytes, with the same result. */
   #previousKey = "";
   #isPreviousAscii = true;
   /** The largest key that was written, as latin1. */
@@ -91,7 +91,7 @@ export class RecordSorter {
     this.#file.close();
   }
 
-  /** Small plans need small blocks only. */
+  /** The block grows step by step, so that small plans need little memory. */
   #makeRoom(bytes: number): void {
     if (this.#used + bytes > this.#largestBlock) this.#writeBlock();
     if (bytes > this.#largestBlock) throw new Error("a record of the plan is larger than a block");
@@ -136,7 +136,7 @@ export class RecordSorter {
   #sortBlock(): { firstKey: string; lastKey: string; bytes: Buffer } {
     const keys = this.#starts.map((start) => ({ start, key: this.#keyAt(start) }));
     keys.sort((a, b) => (a.key < b.key ? -1 : a.key === b.key ? a.start - b.start : 1));
-    this.#sorted ??= Buffer.allocUnsafeSlow(this.#largestBlock); // reused, because the system would get it back late
+    this.#sorted ??= Buffer.allocUnsafeSlow(this.#largestBlock); // reused, because freed memory returns to the system late
     let at = 0;
     for (const { start, key } of keys) {
       const end = start + HEADER_BYTES + key.length + this.#block.readUInt32LE(start + 4);
