@@ -113,7 +113,7 @@ function named<T>(uri: string, work: () => T): T {
   }
 }
 
-/** Objects can have names that are folders of other names; files cannot. */
+/** The name of an object can also be the folder of another; the name of a file cannot. */
 function fileAndFolder(uri: string, error: unknown): unknown {
   const isBoth = error instanceof ObjectStoreError && (error.code === "ENOTDIR" || error.code === "EISDIR");
   if (!isBoth) return error;

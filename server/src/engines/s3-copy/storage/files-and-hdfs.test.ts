@@ -63,7 +63,7 @@ describe("a copy with HDFS", () => {
     const journal = await Journal.open(copies.request("", options).journalFolder);
     await journal.begin(["a", "gone"]);
     await journal.close();
-    // As the killed attempt has left it: the names follow from the journal.
+    // As a killed attempt leaves it: the name follows from the id of the journal.
     const left = `/out/${temporaryName(journal.id, "/out/gone")}`;
     hdfs.put(left, "half");
     expect((await copies.run("--src hdfs:///in --dest hdfs:///out", options)).end.failure).toBeNull();
@@ -74,7 +74,7 @@ describe("a copy with HDFS", () => {
 describe("a source that changes while it is copied", () => {
   const message = /: the file has changed while it was copied$/;
 
-  test("fails the copy, also if its size stays the same: a file", async () => {
+  test("fails the copy even if its size stays the same: a file", async () => {
     const names = ["a", "b"];
     const [src] = names.map((name) => put(`changing/${name}`, "old"));
     // Both are listed, and one of them is read, when the first file is created.
@@ -86,7 +86,7 @@ describe("a source that changes while it is copied", () => {
     expect(Object.values(allFiles())).toEqual(["old"]);
   });
 
-  test("fails the copy, also if its size stays the same: a file of HDFS", async () => {
+  test("fails the copy even if its size stays the same: a file of HDFS", async () => {
     hdfs.put("/in/a", "old", 1);
     let asked = 0;
     hdfs.onRequest = (operation, path) => {
@@ -97,7 +97,7 @@ describe("a source that changes while it is copied", () => {
     expect(existsSync(join(copies.files, "changed/a"))).toBe(false);
   });
 
-  test("is not one that only had another time before", async () => {
+  test("is not confused with one that was changed long before", async () => {
     hdfs.put("/in/a", "same", 7);
     const { end } = await copies.run(`--src hdfs:///in --dest file://${copies.files}/same`, { account });
     expect(end.failure).toBeNull();

@@ -9,7 +9,7 @@ import { lastName, NO_ATTRIBUTES, nameBelow, type FoundFile, type OutputWriter, 
 
 const PAGE_FILES = 1000;
 const PIECE_BYTES = 256 * 1024;
-/** Less than the time between the request to end and the kill. */
+/** Less than the ten seconds between SIGTERM and the kill. */
 const REMOVE_MS = 8_000;
 
 /** The account's HDFS. */
@@ -92,7 +92,7 @@ async function verifySize(find: Storage["find"], uri: string, bytes: number): Pr
   }
 }
 
-/** HDFS takes the bytes of a file in order, so parts wait for the ones before them. */
+/** HDFS takes the bytes of a file in order, so each part waits for the previous ones. */
 function hdfsWriter(
   store: ObjectStore,
   uri: string,
@@ -111,13 +111,13 @@ function hdfsWriter(
       await verify(totalBytes);
     },
     async discard() {
-      parts.fail(new CopyError(`${uri}: the copy was given up`));
+      parts.fail(new CopyError(`${uri}: the copy was abandoned`));
       await stored.catch(() => undefined);
     },
   };
 }
 
-/** A stream and a socket hold what they have not sent yet, but the memory of parts is used again. */
+/** Copies the bytes, because a stream and a socket may still hold them when the memory of the part is used again. */
 function* copiesOf(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
 }

@@ -7,7 +7,7 @@ import type { RemovableFile, Storage } from "./storage.ts";
 const DELETES_AT_ONCE = 1000;
 const HEADS_AT_ONCE = 32;
 
-/** Deletes objects of any buckets that have not changed since they were copied. */
+/** Deletes objects, of any buckets, that have not changed since they were copied. */
 export async function removeObjects(
   sources: readonly RemovableFile[],
   store: Pick<S3Store, "deleteObjects">,

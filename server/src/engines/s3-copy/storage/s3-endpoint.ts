@@ -7,7 +7,7 @@ export function checkTransport(endpoint: string | null, side: "source" | "destin
   throw new CopyError(`s3ServerSideEncryption needs an https endpoint: the S3 endpoint of the ${side} uses http`);
 }
 
-/** By TLS, or because nothing leaves the machine. Null: the provider's. */
+/** Protected by TLS, or because nothing leaves the machine. Null: the provider's endpoint, which uses TLS. */
 export function isProtected(endpoint: string | null): boolean {
   if (endpoint === null) return true;
   const { protocol, hostname } = new URL(endpoint);

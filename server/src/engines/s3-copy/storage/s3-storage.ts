@@ -36,9 +36,9 @@ export interface S3StorageOptions {
   readonly signal: AbortSignal;
 }
 
-/** The most that one request copies. */
+/** The largest object that S3 copies or accepts in one request. */
 export const COPY_LIMIT_BYTES = 5 * 1024 ** 3;
-/** Less than the time between the request to end and the kill. Uploads that are still open then are in the journal. */
+/** Less than the ten seconds between SIGTERM and the kill. Uploads that are still open then are in the journal. */
 const ABORT_MS = 8_000;
 
 /** Objects of S3. */
@@ -46,7 +46,7 @@ export class S3Storage implements Storage {
   readonly scheme = "s3";
   readonly store: S3Store;
   readonly #options: S3StorageOptions;
-  /** Whether the last source needed the customer's key. Sources are mostly all alike. */
+  /** Whether the last source needed the customer's key. Most copies have only one kind of source. */
   #usesSourceKey = false;
 
   constructor(options: S3StorageOptions) {
@@ -161,7 +161,7 @@ export class S3Storage implements Storage {
           .then(() => true, unlessGone);
         journal.noteClosed(upload);
         const { etag } = await this.#verifySize(uri, totalBytes);
-        // After a lost answer, the repeated request finds no upload. Only the ETag tells that our parts became the object.
+        // After a lost answer, the repeated request finds no upload. Only the ETag shows that our parts became the object.
         if (!isFound && (etag === null || etag !== multipartEtag(parts))) {
           throw new CopyError(`${uri}: the upload was aborted by another client or rule; copy it again`);
         }
@@ -205,7 +205,7 @@ export class S3Storage implements Storage {
   }
 
   removeUnfinished(): Promise<void> {
-    return Promise.resolve(); // an object is not visible before it is complete; the journal knows open uploads
+    return Promise.resolve(); // an object is not visible before it is complete; open uploads are in the journal
   }
 
   settle(): Promise<void> {
@@ -258,7 +258,7 @@ export class S3Storage implements Storage {
     throw new CopyError(`${uri}: the copy has ${found.size} bytes instead of ${bytes}; copy it again`);
   }
 
-  /** Only objects that were encrypted with a customer's key accept one, so the key is sent where it is needed. */
+  /** Only objects that are encrypted with a customer's key accept one, so the key is sent only where it is needed. */
   async #withSourceKey<T>(call: (key: string | undefined) => Promise<T>): Promise<T> {
     const { sourceKey } = this.#options;
     if (sourceKey === null) return call(undefined);

@@ -9,14 +9,16 @@ export interface Storage {
   list(uri: string): AsyncIterable<readonly SourceFile[]>;
   /** Undefined: there is no such file. */
   find(uri: string): Promise<FoundFile | undefined>;
-  /** Fails if the source is not the one that was listed. A whole file is checked against its checksum. */
-  /** `into`: memory of the range's length. A storage that can reads straight into it; the bytes tell where they are. */
+  /**
+   * Fails if the source has changed since it was listed. A whole object is checked against its checksum. `into`: memory of
+   * the range's length, which the storage may use for the returned bytes.
+   */
   read(source: SourceFile, range: Range, into?: Buffer): Promise<ReadBytes>;
   /** Properties that a copy of this file keeps. */
   attributesOf(source: SourceFile): Promise<ObjectAttributes>;
   /** Writes a whole file. When it resolves, the store has the file and has verified it. */
   write(uri: string, bytes: Buffer, attributes: ObjectAttributes): Promise<void>;
-  /** Begins a file of several parts. `bytes`: its size, undefined if it is known only at the end. */
+  /** Begins a file of several parts. */
   create(uri: string, plan: OutputPlan): Promise<OutputWriter>;
   /** Deletes sources that have not changed since they were copied. Fails if one of them cannot be deleted. */
   remove(sources: readonly RemovableFile[]): Promise<void>;
@@ -24,7 +26,7 @@ export interface Storage {
   removeOutput(uri: string): Promise<void>;
   /** Removes what a killed process has left of an output. */
   removeUnfinished(uri: string): Promise<void>;
-  /** Removes a temporary file, finished or not. Works after the end of the copy was requested, too. */
+  /** Removes a temporary file, finished or not. Works even after the copy was told to end. */
   removeTemporary(uri: string): Promise<void>;
   /** Resolves when all files that were written are durable. */
   settle(): Promise<void>;
@@ -45,6 +47,7 @@ export type FoundFile = Pick<SourceFile, "size" | "modifiedMs" | "etag" | "stora
 export type RemovableFile = Pick<SourceFile, "uri" | "size" | "modifiedMs" | "etag">;
 
 export interface OutputPlan {
+  /** Undefined: the size is known only at the end. */
   readonly bytes: number | undefined;
   readonly attributes: ObjectAttributes;
 }
@@ -69,10 +72,10 @@ export interface OutputPart {
   readonly bytes: readonly Buffer[];
 }
 
-/** Where an output waits that S3 must get in one request although it does not fit into memory (`--tmpDir`). */
+/** The place for outputs that do not fit into memory and must be sent to S3 in one request (`--tmpDir`). */
 export interface SpoolPlace {
   readonly storage: Storage;
-  /** Resolves to the URI of a new temporary file when a later process would find that file. */
+  /** Resolves to the URI of a new temporary file, once its removal is certain even if this process is killed. */
   newFile(): Promise<string>;
   /** Call it when the file was removed. */
   noteRemoved(uri: string): void;

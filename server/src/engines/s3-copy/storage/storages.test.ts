@@ -55,7 +55,7 @@ describe("a copy that encrypts", () => {
     },
   );
 
-  test("needs none if it does not encrypt, or the destination is not in S3", async () => {
+  test("needs no TLS if it does not encrypt, or the destination is not in S3", async () => {
     expect(await open("--src s3://bucket/a --dest s3://bucket/b", () => "opened")).toBe("opened");
     const toHdfs = "--src s3://bucket/a --dest hdfs:///b --s3ServerSideEncryption";
     expect(await open(toHdfs, () => "opened", true)).toBe("opened");
@@ -65,7 +65,7 @@ describe("a copy that encrypts", () => {
 describe("a customer's key", () => {
   const key = `--s3ServerSideEncryption --s3SSEAlgorithm SSE-C --encryptionKey ${Buffer.alloc(32, 1).toString("base64")}`;
 
-  test("needs TLS if the source is what it is for", async () => {
+  test("needs TLS to the source if the destination is not in S3", async () => {
     const args = `--src s3://bucket/a --dest hdfs:///b ${key}`;
     const refusal = "s3ServerSideEncryption needs an https endpoint: the S3 endpoint of the source uses http";
     await expect(open(args, () => "opened", true)).rejects.toThrow(refusal);
@@ -85,9 +85,9 @@ describe("the temporary folder", () => {
     expect(await placeOf("")).toMatch(/^file:\/\/.*\/scratch-\d+\/headgate-copy-[^/]*$/);
   });
 
-  test("cannot be in S3, where what waits would not be encrypted", async () => {
+  test("cannot be in S3, where temporary data would not be encrypted", async () => {
     await expect(placeOf("--tmpDir s3://bucket/tmp")).rejects.toThrow(
-      "--tmpDir must be a folder of HDFS or of files: what waits there is not encrypted.",
+      "--tmpDir must be on HDFS or in the storage folder (file:), because temporary data is not encrypted.",
     );
   });
 

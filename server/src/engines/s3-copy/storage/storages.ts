@@ -27,7 +27,7 @@ export interface OpenOptions {
   readonly limits?: Partial<AgentLimits & { readonly retries: number }>;
 }
 
-/** What storages write to the journal. */
+/** The part of the journal that storages write. */
 export type StorageJournal = Pick<Journal, "id" | "noteUpload" | "noteClosed" | "noteTemporary" | "noteRemoved">;
 
 type Side = "from" | "to";
@@ -42,7 +42,7 @@ export class Storages {
   readonly #opened = new Map<string, Storage>();
   readonly #checkAddress: CheckAddress;
   #spooled = 0;
-  /** The first source, which tells where the others are. */
+  /** The first source: all others are in the same kind of store. */
   #source: string | null;
   readonly to: Storage;
 
@@ -51,7 +51,7 @@ export class Storages {
     this.#checkAddress = (address) => addressRefusal(address, given.request.allowedNetworks) ?? null;
     const { src, dest, encryption, tmpDir } = given.options;
     if (tmpDir !== null && parseObjectUri(tmpDir).scheme === "s3") {
-      throw new CopyArgumentError("--tmpDir must be a folder of HDFS or of files: what waits there is not encrypted.");
+      throw new CopyArgumentError("--tmpDir must be on HDFS or in the storage folder (file:), because temporary data is not encrypted.");
     }
     this.to = this.#open(dest, "to");
     if (this.to.scheme === "s3" && encryption !== null) checkTransport(this.#endpointOf("to"), "destination");
@@ -59,7 +59,7 @@ export class Storages {
     if (src !== null) this.#open(src, "from");
   }
 
-  /** The storage of all sources. Without `--src`, it is known when the first source is. */
+  /** The storage of all sources. Without `--src`, it is known once the first source is known. */
   get from(): Storage {
     return this.#open(this.#source ?? this.#given.options.dest, "from");
   }
@@ -76,7 +76,7 @@ export class Storages {
     throw new CopyError(`${uri}: a source in another kind of store than --src or the first source`);
   }
 
-  /** Where outputs wait that do not fit into memory (`--tmpDir`, §4.4). */
+  /** The place for temporary files (`--tmpDir`, §4.4). */
   spoolPlace(): SpoolPlace {
     const { request, journal } = this.#given;
     const tmpDir = this.#tmpDir();
@@ -84,7 +84,7 @@ export class Storages {
     if (tmpDir === null) {
       const { scratchFolder } = request;
       const storage = this.#once("scratch", () => fileStorage(scratchFolder, journal.id));
-      // Removed with its folder, whatever happens to the process.
+      // Removed with the attempt's folder, whatever happens to the process.
       const newFile = (): Promise<string> => Promise.resolve(`file://${scratchFolder}/${nameOf(++this.#spooled)}`);
       return { storage, newFile, noteRemoved: () => undefined };
     }
@@ -96,7 +96,7 @@ export class Storages {
     return { storage: this.at(tmpDir), newFile, noteRemoved: (uri) => journal.noteRemoved(uri) };
   }
 
-  /** Whether `spoolPlace` may have made this file. */
+  /** Whether `spoolPlace` may have created this file. */
   isTemporary(uri: string): boolean {
     const tmpDir = this.#tmpDir();
     const prefix = tmpDir === null ? undefined : outputUri(tmpDir, temporaryPrefix(this.#given.journal));
@@ -158,7 +158,7 @@ export class Storages {
     const { encryption, storageClass } = options;
     const endpoint = this.#endpointOf(side);
     const key = encryption?.algorithm === "SSE-C" ? encryption.key : null;
-    // A destination in S3 is what the key is for; other destinations need it only for the sources.
+    // If the destination is not in S3, the key can only be meant for the sources.
     if (side === "from" && key !== null && this.to.scheme !== "s3") checkTransport(endpoint, "source");
     return this.#once(`s3 ${side}`, () => {
       const other = this.#opened.get(`s3 ${side === "from" ? "to" : "from"}`);
@@ -167,7 +167,7 @@ export class Storages {
         store: isShared ? other.store : this.#s3Store(endpoint),
         encryption: side === "from" ? null : encryption,
         storageClass: side === "from" ? null : storageClass,
-        // Copies inside the store are requests to the destination.
+        // The destination needs it too, because it gets the requests of copies inside the store.
         sourceKey: isProtected(endpoint) ? key : null,
         journal,
         signal,

@@ -3,7 +3,7 @@ import type { Journal } from "../journal.ts";
 import type { OriginalFile, PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import type { FoundFile, Storage } from "../storage/storage.ts";
 
-/** An output, and the storages that its sources are read from. */
+/** An output, and the storage that its sources are read from. */
 export interface AppendedOutput {
   readonly output: PlannedOutput;
   readonly from: Pick<Storage, "read">;
@@ -18,9 +18,9 @@ export interface AppendParts {
 const NO_FILE: OriginalFile = { size: 0, modifiedMs: 0 };
 
 /**
- * `--appendToLastFile`: what is at the destination already comes first in the output. The new file replaces the old one
- * when it is complete, so that a crash leaves one of them. The journal says how the old one was, so that an attempt that
- * repeats the output appends to it once, whichever of them it finds.
+ * `--appendToLastFile`: the output begins with the contents of the existing file. The new file replaces the old one when it
+ * is complete, so that a crash leaves one of them. The journal records the size and time of the old one, so that an attempt
+ * that repeats the output appends once, whichever of them it finds.
  */
 export async function appendOutput(
   output: PlannedOutput,

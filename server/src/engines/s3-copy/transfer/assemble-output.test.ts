@@ -143,7 +143,7 @@ describe("an assembled output", () => {
     );
   });
 
-  test("reads nothing of large sources if the store can copy them", async () => {
+  test("reads no bytes of large sources if the store can copy them", async () => {
     const parts = await assemble([100 * MIB, 7 * MIB], 16, true);
     expect(parts.map(({ length }) => length)).toEqual([64 * MIB, 36 * MIB, 7 * MIB]);
   });
@@ -151,7 +151,7 @@ describe("an assembled output", () => {
   test("takes memory for its parts and gives it back", async () => {
     const budget = new RecordedBudget();
     await assemble([20 * MIB, MIB, MIB], 10, false, budget);
-    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 2.5 * MIB]); // a quarter of a part is the least that holds the rest
+    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 2.5 * MIB]); // a quarter of a part is the smallest size that holds the rest
     expect(budget.given).toHaveLength(3);
     expect(budget.given).toEqual(expect.arrayContaining(budget.taken));
   });
@@ -184,8 +184,8 @@ describe("an assembled output", () => {
   });
 });
 
-describe("the budget of bytes", () => {
-  test("grants in order, and more than everything only to one alone", async () => {
+describe("the byte budget", () => {
+  test("grants requests in order, and one above the limit only when nothing else is taken", async () => {
     const budget = new ByteBudget(10, new AbortController().signal);
     expect(budget.take(6)).toBeUndefined();
     const granted: string[] = [];
@@ -199,7 +199,7 @@ describe("the budget of bytes", () => {
     expect(granted).toEqual(["large", "small"]);
   });
 
-  test("refuses those who wait when the copy ends", async () => {
+  test("rejects waiting requests when the copy ends", async () => {
     const ending = new AbortController();
     const budget = new ByteBudget(10, ending.signal);
     void budget.take(10);

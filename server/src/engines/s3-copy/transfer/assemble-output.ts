@@ -13,7 +13,7 @@ export interface AssembleOptions {
   readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;
   readonly budget: ByteBudget;
   readonly buffers: PartBuffers;
-  /** Called with the bytes of each part when it was written. */
+  /** Called with the size of each part after it was written. */
   readonly onWritten: (bytes: number) => void;
 }
 
@@ -83,13 +83,13 @@ class Assembly {
     }
   }
 
-  /** A part that is begun must reach the least size before another part can follow it. */
+  /** The bytes that can be copied inside the store now. First, a part that is begun must reach the least size. */
   #copyableBytes(left: number): number {
     if (this.#copyPart === undefined || left < LEAST_PART_BYTES) return 0;
     const begun = this.#part?.filled ?? 0;
     if (begun > 0 && begun < LEAST_PART_BYTES) return 0;
     const { copyPartBytes } = this.#options;
-    // The rest must not be smaller than a part may be, unless it is the last one.
+    // No rest is left that would be too small for a part.
     return left - copyPartBytes < LEAST_PART_BYTES ? Math.min(left, COPY_LIMIT_BYTES) : copyPartBytes;
   }
 
@@ -105,7 +105,7 @@ class Assembly {
   /** Returns the number of bytes that the current part takes. */
   async #read(source: SourceFile, offset: number, left: number): Promise<number> {
     const part = (this.#part ??= await this.#open());
-    // After a small beginning, only as much is read as a part needs before the rest can be copied.
+    // If the part is still too small, only the missing bytes are read, so that the rest can be copied.
     const canCopyRest = this.#copyPart !== undefined && left - (LEAST_PART_BYTES - part.filled) >= LEAST_PART_BYTES;
     const wanted = canCopyRest && part.filled < LEAST_PART_BYTES ? LEAST_PART_BYTES - part.filled : left;
     const length = Math.min(wanted, part.buffer.length - part.filled);
@@ -118,7 +118,7 @@ class Assembly {
     part.reads.push(read);
     part.filled += length;
     if (part.filled === part.buffer.length) this.#flush();
-    // Many small sources are read a limited number at a time, because each pending read takes memory of its own.
+    // The number of pending reads of small sources is limited, because each takes memory of its own.
     if (part.reads.length % PENDING_READS === 0) await Promise.allSettled(part.reads.splice(0));
     return length;
   }
@@ -144,10 +144,10 @@ class Assembly {
     this.#run(async () => {
       try {
         await Promise.all(part.reads);
-        this.#throwIfFailed(); // reads that are not in the list any more
+        this.#throwIfFailed(); // a read that was already removed from the list may have failed
         await this.#writer.write({ ...place, bytes: [part.buffer.subarray(0, part.filled)] });
       } finally {
-        await Promise.allSettled(part.reads); // they still write into the buffer
+        await Promise.allSettled(part.reads); // they may still write into the buffer
         this.#close(part);
       }
       this.#options.onWritten(part.filled);

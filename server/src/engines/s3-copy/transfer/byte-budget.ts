@@ -1,6 +1,6 @@
 /**
- * Limits the memory that file contents occupy. Requests are granted in order, so that a large one is not overtaken for
- * ever. A request for more than everything is granted when nothing else is taken.
+ * Limits the memory that file contents occupy. Requests are granted in order, so that smaller ones cannot overtake a large
+ * one for ever. A request above the limit is granted when nothing else is taken.
  */
 export class ByteBudget {
   readonly #total: number;

@@ -12,7 +12,7 @@ export interface ReadOptions {
 }
 
 const READ_BYTES = 4 * 1024 * 1024;
-/** Reads ahead of the codec, so that it seldom waits. */
+/** The number of reads ahead of the codec, so that it seldom waits. */
 const READ_AHEAD = 2;
 
 /** The memory that streaming one output takes besides the part that is being written. */
@@ -64,7 +64,7 @@ export async function* readAhead(
     while (pending.length < READ_AHEAD && next < source.size) {
       const range = { offset: next, length: Math.min(READ_BYTES, source.size - next) };
       const piece = inSlot(async () => (await from.read(source, range)).bytes);
-      piece.catch(() => undefined); // thrown below, in order
+      piece.catch(() => undefined); // the error is thrown below, in order
       pending.push(piece);
       next += range.length;
     }
@@ -81,9 +81,9 @@ export async function* readAhead(
 }
 
 /**
- * Cuts a stream into parts. `sizeOf` is asked for the size of each part, counted from 1, before it begins; only the last
- * part is smaller. The first part consists of the pieces that came, because most outputs are small. The others are one
- * piece each, so that they need not be joined. The memory of a part is used again for the part after the next.
+ * Cuts a stream into parts. `sizeOf` is asked for the size of each part, counted from 1, before the part begins; only the
+ * last part may be smaller. The first part consists of the pieces as they came, because most outputs are small. Each other
+ * part is one piece, so that it need not be joined. The memory of a part is used again for the part after the next.
  */
 export async function* cutParts(
   contents: AsyncIterable<Buffer>,

@@ -8,7 +8,7 @@ const LIMIT = 64 * MIB;
 /** Positive: takes a buffer of this size. Negative: gives back one of those in use. */
 const step = fc.oneof(fc.integer({ min: 1, max: 20 * MIB }), fc.integer({ min: -100, max: -1 }));
 
-test("whatever sizes are asked for, the memory in use and kept is not more than the budget", () => {
+test("whatever sizes are requested, the memory in use and the free memory together stay within the budget", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const buffers = new PartBuffers(16 * MIB, LIMIT);
@@ -28,7 +28,7 @@ test("whatever sizes are asked for, the memory in use and kept is not more than 
   );
 });
 
-test("memory is used again, also for a size that is a little smaller", () => {
+test("memory is used again, even for a size that is a little smaller", () => {
   const buffers = new PartBuffers(16 * MIB, LIMIT);
   const { buffer } = buffers.take(16 * MIB);
   buffers.give(Buffer.from(buffer));
@@ -38,7 +38,7 @@ test("memory is used again, also for a size that is a little smaller", () => {
   expect(buffers.take(7 * MIB).buffer).not.toBe(buffer);
 });
 
-test("a size never takes more than twice its memory", () => {
+test("a buffer takes less than twice the memory of its size", () => {
   const buffers = new PartBuffers(16 * MIB, LIMIT);
   fc.assert(
     fc.property(fc.integer({ min: 256 * 1024, max: 16 * MIB }), (bytes) => {

@@ -6,7 +6,7 @@ const LEAST_BYTES = 256 * 1024;
 /**
  * Reuses the memory of parts and files: allocating and freeing megabytes for each of them costs a third of the time of a
  * copy from S3 to files. Sizes are rounded up to the largest one, its half, its quarter and so on, so that there are few.
- * A byte budget limits how much is in use; what is in use and what is free are together not more.
+ * A byte budget limits the memory in use. The memory in use and the free memory together never exceed it.
  */
 export class PartBuffers {
   readonly #largestBytes: number;
@@ -20,7 +20,7 @@ export class PartBuffers {
     this.#limitBytes = limitBytes;
   }
 
-  /** The memory that so many bytes take. */
+  /** The memory that a buffer of this size takes. */
   roundUp(bytes: number): number {
     if (bytes > this.#largestBytes || bytes < LEAST_BYTES) return bytes;
     let size = this.#largestBytes;

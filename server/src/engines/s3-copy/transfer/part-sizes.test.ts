@@ -64,7 +64,7 @@ describe("parts of an output of unknown size", () => {
     );
   });
 
-  test("are refused with what to do if there would be too many", async () => {
+  test("are refused, with advice, if there would be too many", async () => {
     const { sizes } = partSizes(16, 128, 3);
     await expect(sizes.sizeOf(4)).rejects.toThrow(
       "an output is larger than 3 parts of up to 56 MiB, the most that one object can have here: use --groupBy",

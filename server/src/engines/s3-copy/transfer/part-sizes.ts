@@ -5,9 +5,9 @@ import { CopyError } from "../copy-error.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { STREAM_BYTES } from "./output-contents.ts";
 
-/** Parts of S3, except the last, have at least this size. */
+/** All parts of an S3 upload except the last have at least this size. */
 export const LEAST_PART_BYTES = 5 * bytesPerMiB;
-/** After so many parts, their size is doubled. */
+/** Each time after this many parts, their size doubles. */
 const DOUBLED_AFTER = 500;
 /** One part is written while the next is made. */
 const HELD_PARTS = 2;
@@ -17,7 +17,7 @@ const FIRST_HELD_PARTS = 3;
 export interface PartSizesOptions {
   /** The size of the first part. */
   readonly partBytes: number;
-  /** The memory of all outputs together. */
+  /** The memory for all outputs together. */
   readonly bufferBytes: number;
   readonly budget: ByteBudget;
   /** Infinite unless the destination is S3. */

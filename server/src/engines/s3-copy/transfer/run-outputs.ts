@@ -13,7 +13,7 @@ export interface RunOutputsOptions {
 
 /**
  * Runs outputs as they are planned, several at a time. None starts before its name is in the journal. The first failure
- * ends everything: those that run are waited for, and no other starts.
+ * ends everything: running outputs are waited for, and no other starts.
  */
 export async function runOutputs(outputs: AsyncIterable<PlannedOutput>, options: RunOutputsOptions): Promise<void> {
   const pool = new Pool(options.slots, options.run);

@@ -7,7 +7,7 @@ import { outputContents, readAhead, type ReadOptions } from "./output-contents.t
 
 /**
  * Writes contents of unknown size to S3 in one request: they wait in the temporary folder until their size is known. The
- * folder is empty afterwards, also after a failure.
+ * temporary file is removed afterwards, even after a failure.
  */
 export async function spoolOutput(
   contents: AsyncIterable<readonly Buffer[]>,
@@ -36,8 +36,8 @@ export async function spoolOutput(
 }
 
 /**
- * Writes an output whose size is the sum of its sources in one request. The sources are read again if the request has to
- * be repeated.
+ * Writes an output in one request; its size is the sum of its sources. The sources are read again if the request has to be
+ * repeated.
  */
 export async function sendOutput(
   output: PlannedOutput,

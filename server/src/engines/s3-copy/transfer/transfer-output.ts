@@ -19,14 +19,14 @@ import { chained, finishing, wholeWriter, withoutCopies, writeInOrder } from "./
 const MIB = 1024 * 1024;
 /** Objects of more than `wholeBytes` are copied inside S3 in parts, several at a time. */
 const COPY_SIZES = { wholeBytes: 256 * MIB, partBytes: 128 * MIB };
-/** The least number of parts that fit into the memory of a copy. */
+/** At least this many parts fit into the memory of a copy. */
 export const PARTS_IN_MEMORY = 4;
 
-/** Smaller files are read into memory of their own, which costs less than to keep it. */
+/** Smaller files are read into new memory, which costs less than reusing it. */
 const REUSED_BYTES = MIB;
 
 export interface TransferOptions {
-  /** Called when the first source is known. */
+  /** Called only after the first source is known. */
   readonly from: () => Storage;
   readonly to: Storage;
   readonly journal: AppendParts["journal"];
@@ -34,9 +34,9 @@ export interface TransferOptions {
   readonly slots: number;
   readonly bufferBytes: number;
   readonly signal: AbortSignal;
-  /** Where outputs wait that do not fit into memory. */
+  /** The place for outputs that do not fit into memory. */
   readonly spoolPlace: () => SpoolPlace;
-  /** Called with the bytes of sources whose contents have arrived. */
+  /** Called with the bytes of sources that were copied; negative if they have to be copied again. */
   readonly onBytes: (bytes: number) => void;
   /** For tests. */
   readonly copySizes?: typeof COPY_SIZES;
@@ -61,7 +61,7 @@ interface AssembleWay {
  * | one small file | one read, one write |
  * | larger, or several sources | parts, several at a time (`assemble-output.ts`) |
  * | another compression | a stream (`output-contents.ts`), written in parts |
- * | larger than a part, and no multipart upload allowed | a stream in one request; if its size is unknown, by the temporary folder |
+ * | larger than a part, and no multipart upload allowed | a stream in one request; if its size is unknown, through the temporary folder |
  */
 export class OutputTransfer {
   readonly #options: TransferOptions;
@@ -119,7 +119,7 @@ export class OutputTransfer {
     return this.#assembleOrRead(output, uri, { attributes, from });
   }
 
-  /** Reads everything if the store turns out not to copy parts. */
+  /** Copies parts inside the store if possible. Reads everything if the store turns out not to support that. */
   async #assembleOrRead(output: PlannedOutput, uri: string, parts: OutputParts): Promise<number> {
     const { onBytes } = this.#options;
     if (!this.#canCopyParts(output)) return this.#assemble(output, uri, { ...parts, copiesParts: false });
@@ -138,7 +138,7 @@ export class OutputTransfer {
     }
   }
 
-  /** In one request, whose size is known. */
+  /** Writes an output of known size in one request. */
   async #sendWhole(output: PlannedOutput, to: S3Storage, uri: string, parts: OutputParts): Promise<number> {
     const { signal, onBytes } = this.#options;
     await this.#budget.take(STREAM_BYTES);
@@ -191,7 +191,7 @@ export class OutputTransfer {
     return bytes;
   }
 
-  /** Many sources would be more parts than an object can have. */
+  /** False also if there would be more parts than an object can have. */
   #canCopyParts({ bytes, sourceCount }: PlannedOutput): boolean {
     const isPossible = this.#copiesParts && this.#inside() !== undefined;
     return isPossible && 2 * sourceCount + bytes / this.#copySizes.partBytes < MAX_PARTS;
@@ -249,7 +249,7 @@ export class OutputTransfer {
     return kept(source, await this.#options.from().attributesOf(source));
   }
 
-  /** Other contents may have another type, and are not encoded in the same way. */
+  /** Without the type and the encoding, which may differ after a change of the compression. */
   async #recodedAttributes(source: SourceFile | null): Promise<ObjectAttributes> {
     const { from, to } = this.#options;
     if (source === null || from().scheme !== "s3" || to.scheme !== "s3") return NO_ATTRIBUTES;

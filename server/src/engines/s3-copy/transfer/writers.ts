@@ -2,7 +2,7 @@ import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
 import { joinPieces } from "../storage/join-pieces.ts";
 import type { OutputPart, OutputWriter, Storage } from "../storage/storage.ts";
 
-/** Writes an output that fits into one part: the part is the whole file. Without any bytes there is no part. */
+/** Writes an output that fits into one part: the part is the whole file. An empty output has no part. */
 export function wholeWriter(to: Storage, uri: string, attributes: ObjectAttributes): OutputWriter {
   let isWritten = false;
   return {
@@ -17,7 +17,7 @@ export function wholeWriter(to: Storage, uri: string, attributes: ObjectAttribut
   };
 }
 
-/** A writer whose parts are all read and sent. */
+/** The same writer, but without `copyPart`: all parts are read and sent. */
 export function withoutCopies(writer: OutputWriter): OutputWriter {
   return {
     write: (part) => writer.write(part),
