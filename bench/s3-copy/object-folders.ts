@@ -33,7 +33,7 @@ export class ObjectFolders {
     await runner.run(clients.s5cmd("cp", `${folder}/`, `s3://sources/${name}/`));
   }
 
-  /** Like `upload`, for files with the same contents. If the server stores objects as files, they take up the space of one. */
+  /** Like `upload`, for files with the same contents. Where objects are stored as files, they take up the space of one. */
   async uploadSame(folder: string, name: string): Promise<void> {
     const { clients, runner, server } = this.#options;
     if (server.folder === undefined) return this.upload(folder, name);
@@ -43,7 +43,7 @@ export class ObjectFolders {
     this.linkObjects(`sources/${name}`, first, paths.slice(1));
   }
 
-  /** Adds keys for an object by linking its file. Its properties, such as the ETag, belong to the file and so to all links. */
+  /** Adds keys for an object by linking its file. Properties such as the ETag belong to the file and so to all links. */
   linkObjects(prefix: string, first: string, others: Iterable<string>): void {
     const { folder } = this.#options.server;
     if (folder === undefined) {

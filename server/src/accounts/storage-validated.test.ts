@@ -65,12 +65,15 @@ test("a result that is published on the server's own disk validates no keys", as
   expect(await isValidated(account)).toBe(false);
 });
 
-test.each([true, false])("a copy validates the account's keys only if it has used them (used: %s)", async (usedAccountKeys) => {
-  const account = await accountOnS3();
-  const id = await submitCopy(account, printReport(copyEnd({ files: 1, usedAccountKeys })));
-  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
-  expect(await isValidated(account)).toBe(usedAccountKeys);
-});
+test.each([true, false])(
+  "a copy validates the account's keys only if it has used them (used: %s)",
+  async (usedAccountKeys) => {
+    const account = await accountOnS3();
+    const id = await submitCopy(account, printReport(copyEnd({ files: 1, usedAccountKeys })));
+    expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
+    expect(await isValidated(account)).toBe(usedAccountKeys);
+  },
+);
 
 test("keys that were changed while a copy ran are not validated by it", async () => {
   const account = await accountOnS3();

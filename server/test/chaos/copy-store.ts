@@ -61,7 +61,8 @@ async function outputFlaws(
     found.add(uri);
     const expected = outputs.get(uri);
     if (expected === undefined) flaws.push(`${id} has written ${uri}, which is not one of its outputs`);
-    else if (!(await store.read(uri)).bytes.equals(expected)) flaws.push(`${id} has written ${uri} with wrong contents`);
+    else if (!(await store.read(uri)).bytes.equals(expected))
+      flaws.push(`${id} has written ${uri} with wrong contents`);
   }
   const missing = isDone ? [...outputs.keys()].filter((uri) => !found.has(uri)) : [];
   return [...flaws, ...missing.map((uri) => `${id} is done but ${uri} is missing`)];

@@ -1,8 +1,8 @@
 /**
  * Places a program of ours in the cache, with its Node and its packages. If the server is root, its processes run as other
  * users, who often can read neither the server's sources nor its Node. Besides, an upgrade must not change the files of a
- * running process. The code is compiled in advance, because stripping types and compiling take most of the time that a small program
- * needs to start.
+ * running process. The code is compiled in advance, because stripping types and compiling take most of the time that a
+ * small program needs to start.
  */
 import { createHash } from "node:crypto";
 import { constants, existsSync } from "node:fs";
@@ -94,7 +94,10 @@ async function placeNode(folder: string): Promise<void> {
   });
   if (await otherUsersCanRun([join(folder, "bin/node"), "--version"])) return;
   await rm(folder, { recursive: true, force: true });
-  throw new Fault("unavailable", `other users cannot run Node in ${dirname(folder)}: set HEADGATE_CACHE_DIR to a folder that they can read`);
+  throw new Fault(
+    "unavailable",
+    `other users cannot run Node in ${dirname(folder)}: set HEADGATE_CACHE_DIR to a folder that they can read`,
+  );
 }
 
 async function fillFolder(folder: string, { sources, packages }: ProgramFiles, root: string): Promise<void> {

@@ -37,16 +37,13 @@ describe("patterns", () => {
     ["--groupBy '(a)' --srcPattern b", "--srcPattern and --groupBy cannot be combined"],
     ["--srcPattern 'a(?=b)'", "lookahead"],
     ["--srcPattern '('", /./],
-  ])(
-    "that are wrong fail the job before the first byte, and it is not retried: %s",
-    async (args, text) => {
-      const [src, dest] = [putFiles("wrong", { a: "1" }), folder()];
-      const { end } = await copies.run(`--src ${src} --dest ${dest} ${args}`);
-      expect(end.failure).toMatch(text);
-      expect(end.isRefused).toBe(true);
-      expect(await contentsOf(dest)).toEqual({});
-    },
-  );
+  ])("that are wrong fail the job before the first byte, and it is not retried: %s", async (args, text) => {
+    const [src, dest] = [putFiles("wrong", { a: "1" }), folder()];
+    const { end } = await copies.run(`--src ${src} --dest ${dest} ${args}`);
+    expect(end.failure).toMatch(text);
+    expect(end.isRefused).toBe(true);
+    expect(await contentsOf(dest)).toEqual({});
+  });
 });
 
 describe("groups", () => {

@@ -99,7 +99,7 @@ describe("a connection", () => {
     const refusing = downloaderWith({ checkAddress: (address) => `${address} is not allowed` });
     const refused = text(refusing, origin.replace("127.0.0.1", host));
     await expect(refused).rejects.toMatchObject({ kind: "refused-address" });
-    expect(await text(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // the same address works if it is allowed
+    expect(await text(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // works if it is allowed
     expect(sockets).toHaveLength(1);
   });
 

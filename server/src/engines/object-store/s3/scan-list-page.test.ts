@@ -21,7 +21,10 @@ function parse(xml: string): ListPage | null {
 
 describe("a page is scanned", () => {
   test.each([
-    ["with all elements that stores send", page(entry("a", `${owner}<StorageClass>STANDARD</StorageClass>`) + entry("b"))],
+    [
+      "with all elements that stores send",
+      page(entry("a", `${owner}<StorageClass>STANDARD</StorageClass>`) + entry("b")),
+    ],
     ["with lines between its elements", page(`\n  ${entry("a").replaceAll("><", ">\n<")}\n`)],
     ["with entities", page(entry("a &lt;&amp;&gt; &quot;&apos;&#252;&#xFC;"))],
     ["with encoded keys", page(`<EncodingType>url</EncodingType>${entry("a+b%2Bc%C3%BC")}${entry("plain")}`)],

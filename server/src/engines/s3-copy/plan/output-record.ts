@@ -5,7 +5,7 @@ import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import { decodeSource, SEPARATOR, sourceKey, sourceValue } from "./source-record.ts";
 
 /*
- * The value of an output's record; its key is the name. The first character stands for the recoding, the second for the kind.
+ * The value of an output's record; its key is the name. The first character is the recoding, the second the kind.
  *
  *   ?1 name \0 base \0 size time etag     one source
  *   ?# offset count bytes                 several, from this position of the sorted sources

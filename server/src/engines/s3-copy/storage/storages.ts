@@ -51,7 +51,9 @@ export class Storages {
     this.#checkAddress = (address) => addressRefusal(address, given.request.allowedNetworks) ?? null;
     const { src, dest, encryption, tmpDir } = given.options;
     if (tmpDir !== null && parseObjectUri(tmpDir).scheme === "s3") {
-      throw new CopyArgumentError("--tmpDir must be on HDFS or in the storage folder (file:), because temporary data is not encrypted.");
+      throw new CopyArgumentError(
+        "--tmpDir must be on HDFS or in the storage folder (file:), because temporary data is not encrypted.",
+      );
     }
     this.to = this.#open(dest, "to");
     if (this.to.scheme === "s3" && encryption !== null) checkTransport(this.#endpointOf("to"), "destination");

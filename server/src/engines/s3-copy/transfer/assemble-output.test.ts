@@ -151,7 +151,7 @@ describe("an assembled output", () => {
   test("takes memory for its parts and gives it back", async () => {
     const budget = new RecordedBudget();
     await assemble([20 * MIB, MIB, MIB], 10, false, budget);
-    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 2.5 * MIB]); // a quarter of a part is the smallest size that holds the rest
+    expect(budget.taken).toEqual([10 * MIB, 10 * MIB, 2.5 * MIB]); // a quarter of a part holds the rest
     expect(budget.given).toHaveLength(3);
     expect(budget.given).toEqual(expect.arrayContaining(budget.taken));
   });
