@@ -50,7 +50,7 @@ export async function relayTo(target: string): Promise<Relay> {
  * | `answer` | this answer | never sees the request |
  * | `reset` | a reset connection | never sees the request |
  * | `lost-answer` | a reset connection | has done what was asked |
- * | `cut` | so many bytes of the answer's body, then a reset connection | has done what was asked |
+ * | `cut` | the first bytes of the answer's body, then a reset connection | has done what was asked |
  * | `damage` | the answer | gets a body whose first byte is different |
  * | `damage-answer` | an answer whose body has another first byte | has done what was asked |
  * | `silence` | nothing until it gives up | never sees the request |
@@ -130,7 +130,7 @@ export async function faultyRelay(
   };
 }
 
-/** The host that the client has signed is relayed, too. */
+/** Relays the `host` header unchanged, because the client has signed it. */
 function relay(target: string, near: IncomingMessage, response: ServerResponse, fault: Fault | undefined): void {
   const { method, headers, url } = near;
   const far = sendRequest(`${target}${url}`, { method, headers });

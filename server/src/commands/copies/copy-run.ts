@@ -31,7 +31,7 @@ export interface CopyRunServices {
 /** The name of the request in the attempt's `input`. */
 export const REQUEST_FILE = "copy.json";
 
-/** The account's processes can replace the file, so its size is not trusted. */
+/** The account's processes may be able to replace the file, so its size is not trusted. */
 const MOST_REQUEST_BYTES = 4 * 1024 * 1024;
 
 /** The result of a copy: one row for each source. */

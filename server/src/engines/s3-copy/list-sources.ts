@@ -10,8 +10,8 @@ import type { Storages } from "./storage/storages.ts";
 
 const PREFIXES_LIMIT_BYTES = 16 * 1024 * 1024;
 /**
- * Counts for one listed file, so that garbage is collected after every 12,000 of them. They leave about 10 MiB of texts
- * and of what the plan derives from them.
+ * The bytes that each listed file counts as dropped, so that garbage is collected after every 12,000 files. So many files
+ * leave about 10 MiB of garbage in the listing and the plan.
  */
 const LISTED_FILE_BYTES = 4096;
 

@@ -168,7 +168,7 @@ export class S3Client {
     const { code, region, endpoint } = parseError(text);
     const actual = actualRegion({ status, headers, region, endpoint });
     if (actual !== null && this.#regions.move(call.bucket, place, actual)) return "moved";
-    const isWrongPlace = status !== 400 || actual !== place.region; // stores name the region in other refusals, too
+    const isWrongPlace = status !== 400 || actual !== place.region; // stores name the region in other refusals as well
     return failureOfStatus(call.subject, status, code, isWrongPlace ? actual : null);
   }
 

@@ -49,7 +49,7 @@ interface Range {
 
 /** Probes that may find nothing whatever the number of pages; beyond that, one for every four pages. */
 const freeProbes = 16;
-/** Halving finds the position in which keys differ with so many probes. */
+/** Halving finds the position in which keys differ within this many probes. */
 const steadyProbes = 6;
 
 export async function* splitListing(fetchPage: FetchPage, options: SplitOptions): AsyncGenerator<readonly PageEntry[]> {

@@ -48,7 +48,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 // Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
 test.skipIf(sparkIsMissing)(
-  "Hadoop reads our files, also concatenated, and we read those of Hadoop",
+  "Hadoop reads our files, even concatenated, and we read those of Hadoop",
   async () => {
     const expected = new Map<string, Buffer>();
     for (const codec of codecs) {

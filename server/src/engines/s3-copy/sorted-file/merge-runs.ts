@@ -7,7 +7,7 @@ export interface Run {
   end: number;
 }
 
-/** The buffers of so many runs take 4 MiB together. */
+/** The buffers of this many runs take 4 MiB together. */
 const FAN_IN = 256;
 const CURSOR_BYTES = 16 * 1024;
 const OUTPUT_BYTES = 256 * 1024;

@@ -55,7 +55,7 @@ export interface OutputPlan {
 /** Parts may be written at the same time and in any order. */
 export interface OutputWriter {
   write(part: OutputPart): Promise<void>;
-  /** Resolves when the file is there and verified. */
+  /** Resolves when the file is complete and verified. */
   finish(totalBytes: number): Promise<void>;
   /** Leaves nothing behind. */
   discard(): Promise<void>;

@@ -67,7 +67,7 @@ export class PartSizes {
     this.#held = 0;
   }
 
-  /** Everything is given back first: outputs that kept some of it and waited for more could wait for each other for ever. */
+  /** Gives everything back first: outputs that kept some memory while they wait for more could block each other. */
   async #hold(bytes: number): Promise<void> {
     this.release();
     await this.#options.budget.take(bytes);

@@ -84,7 +84,7 @@ export class OutputTransfer {
     this.#withoutParts = to instanceof S3Storage && copy.disableMultipartUpload ? to : undefined;
   }
 
-  /** `uri`: the destination. Resolves to the size of the output when it is there and verified. */
+  /** `uri`: the destination. Resolves to the size of the output when it is complete and verified. */
   async run(output: PlannedOutput, uri: string): Promise<number> {
     const from = this.#options.from();
     if (!this.#options.copy.appendToLastFile) return this.#run(output, uri, from);

@@ -33,7 +33,7 @@ export async function* mapInOrder<T, R>(
   for (const result of running) yield await result;
 }
 
-/** The same items until the signal is aborted, also if the source never answers. */
+/** Yields the same items, and stops when the signal is aborted, even if the source never answers. */
 export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   if (signal === undefined) {
     yield* source;
