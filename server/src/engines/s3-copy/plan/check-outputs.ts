@@ -70,7 +70,7 @@ interface NamedOutput {
   readonly offset: number;
 }
 
-interface SortedPlan {
+export interface SortedPlan {
   readonly outputs: SortedRecords;
   readonly members: SortedRecords | null;
 }

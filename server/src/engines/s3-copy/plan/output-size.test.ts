@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { planOutputs, type PlanOptions } from "./plan-outputs.ts";
+import type { PlanOptions } from "./plan-context.ts";
+import { planOutputs } from "./plan-outputs.ts";
 import type { SourceFile } from "./planned-output.ts";
 
 const GIB = 1024 ** 3;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { measurePlan } from "../../../../test/memory/plan-memory.ts";
-import type { PlanOptions } from "./plan-outputs.ts";
+import type { PlanOptions } from "./plan-context.ts";
 
 test.each<[string, Partial<PlanOptions>, boolean, number]>([
   ["a plain copy", {}, false, 200_000],

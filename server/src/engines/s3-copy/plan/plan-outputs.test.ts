@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bytesPerMiB } from "../../../lib/size-text.ts";
 import type { ManifestEntry } from "../manifest/manifest-entry.ts";
-import type { CopyPlan, PlanContext, PlanOptions } from "./plan-outputs.ts";
-import { planOutputs } from "./plan-outputs.ts";
+import type { PlanContext, PlanOptions } from "./plan-context.ts";
+import { planOutputs, type CopyPlan } from "./plan-outputs.ts";
 import type { SourceFile } from "./planned-output.ts";
 
 let scratchFolder = "";
