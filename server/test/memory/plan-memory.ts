@@ -6,19 +6,10 @@ import type { PlanOptions } from "../../src/engines/s3-copy/plan/plan-context.ts
 import { planOutputs } from "../../src/engines/s3-copy/plan/plan-outputs.ts";
 import type { SourceFile } from "../../src/engines/s3-copy/plan/planned-output.ts";
 import { bytesPerMiB } from "../../src/lib/size-text.ts";
+import { plainOptions } from "../support/copy-plans.ts";
 import { liveBytes } from "./live-memory.ts";
 
 const PAGE = 1000;
-
-export const plainOptions: PlanOptions = {
-  srcPattern: null,
-  groupBy: null,
-  targetSizeMiB: null,
-  outputCodec: null,
-  startingIndex: null,
-  srcPrefixesFile: null,
-  copyFromManifest: false,
-};
 
 /** Plans a copy of `count` files that are listed in no order. Returns the number of planned files and the peak memory. */
 export async function measurePlan(

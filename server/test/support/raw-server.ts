@@ -1,16 +1,11 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { afterEach } from "vitest";
-
-const closers: (() => void)[] = [];
+import { onTestFinished } from "vitest";
 
 /** Registers a function that is called after the current test, the last one first. */
 export function afterTest(close: () => void): void {
-  closers.push(close);
+  onTestFinished(close);
 }
-afterEach(() => {
-  for (const close of closers.splice(0).toReversed()) close();
-});
 
 export interface RawServer {
   readonly origin: string;

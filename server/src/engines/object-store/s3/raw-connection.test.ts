@@ -7,24 +7,8 @@ import { join } from "node:path";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { because } from "../../../../test/skip-reasons/skip-reasons.ts";
-import { afterTest, ok, rawServer, whenClosed } from "../../../../test/support/raw-server.ts";
-import { DEFAULT_AGENT_LIMITS } from "../guarded-agent.ts";
-import { Downloader, type DownloaderOptions, type DownloadRequest } from "./raw-download.ts";
-
-function downloaderWith(options: Partial<DownloaderOptions> = {}): Downloader {
-  const downloader = new Downloader({ ...DEFAULT_AGENT_LIMITS, checkAddress: () => null, ...options });
-  afterTest(() => downloader.close());
-  return downloader;
-}
-
-const request = (origin: string, path = "/b/k"): DownloadRequest => ({
-  origin,
-  path,
-  headers: { host: "h", "x-a": "1" },
-});
-async function text(downloader: Downloader, origin: string): Promise<string> {
-  return (await downloader.get(request(origin), Buffer.alloc(100), undefined)).bytes.toString();
-}
+import { ok, rawServer, whenClosed } from "../../../../test/support/raw-server.ts";
+import { downloaderWith, downloadRequest, downloadText } from "../../../../test/support/raw-downloads.ts";
 
 describe("a connection", () => {
   const limits = { connectTimeoutMs: 5_000, headersTimeoutMs: 100, bodyIdleTimeoutMs: 100 };
@@ -36,7 +20,9 @@ describe("a connection", () => {
     ["in the middle of the body", half],
   ])("that is silent %s has a time limit", async (_when, begun) => {
     const { origin } = await rawServer((socket) => socket.write(begun));
-    await expect(text(downloaderWith(limits), origin)).rejects.toMatchObject({ code: "UND_ERR_HEADERS_TIMEOUT" });
+    await expect(downloadText(downloaderWith(limits), origin)).rejects.toMatchObject({
+      code: "UND_ERR_HEADERS_TIMEOUT",
+    });
   });
 
   test.each([
@@ -45,7 +31,7 @@ describe("a connection", () => {
   ])("that is %s before the answer or in the middle of it fails as reset", async (_what, end) => {
     for (const begun of ["", half]) {
       const { origin } = await rawServer((socket) => socket.write(begun, () => setImmediate(() => end(socket))));
-      await expect(text(downloaderWith(), origin)).rejects.toMatchObject({ code: "ECONNRESET" });
+      await expect(downloadText(downloaderWith(), origin)).rejects.toMatchObject({ code: "ECONNRESET" });
     }
   });
 
@@ -54,17 +40,19 @@ describe("a connection", () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
     await once(server.close(), "close");
-    await expect(text(downloaderWith(), `http://127.0.0.1:${port}`)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(downloadText(downloaderWith(), `http://127.0.0.1:${port}`)).rejects.toMatchObject({
+      code: "ECONNREFUSED",
+    });
   });
 
   test("that the store closes or writes to while it is idle is not used again", async () => {
     for (const disturb of [(socket: Socket) => socket.end(), (socket: Socket) => socket.write("?")]) {
       const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
       const downloader = downloaderWith();
-      await text(downloader, origin);
+      await downloadText(downloader, origin);
       for (const socket of sockets) disturb(socket);
       await whenClosed(sockets[0]);
-      expect(await text(downloader, origin)).toBe("x");
+      expect(await downloadText(downloader, origin)).toBe("x");
       expect(sockets).toHaveLength(2);
     }
   });
@@ -72,10 +60,10 @@ describe("a connection", () => {
   test("ends when the downloader is closed, which then refuses requests", async () => {
     const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
     const downloader = downloaderWith();
-    await text(downloader, origin);
+    await downloadText(downloader, origin);
     downloader.close();
     await whenClosed(sockets[0]);
-    await expect(text(downloader, origin)).rejects.toThrow("the object store is closed");
+    await expect(downloadText(downloader, origin)).rejects.toThrow("the object store is closed");
   });
 
   test("ends when its request is aborted, and the caller gets its own reason", async () => {
@@ -87,9 +75,11 @@ describe("a connection", () => {
     const controllers = [new AbortController(), new AbortController()];
     const downloader = downloaderWith();
     for (const { signal } of controllers) {
-      await expect(downloader.get(request(origin), Buffer.alloc(100), signal)).rejects.toBe(reason);
+      await expect(downloader.get(downloadRequest(origin), Buffer.alloc(100), signal)).rejects.toBe(reason);
     }
-    await expect(downloader.get(request(origin), Buffer.alloc(9), AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(downloader.get(downloadRequest(origin), Buffer.alloc(9), AbortSignal.abort(reason))).rejects.toBe(
+      reason,
+    );
     expect(requests).toHaveLength(2);
     for (const socket of sockets) await whenClosed(socket);
   });
@@ -97,9 +87,9 @@ describe("a connection", () => {
   test.each(["127.0.0.1", "localhost"])("to %s is not made if the address is refused", async (host) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
     const refusing = downloaderWith({ checkAddress: (address) => `${address} is not allowed` });
-    const refused = text(refusing, origin.replace("127.0.0.1", host));
+    const refused = downloadText(refusing, origin.replace("127.0.0.1", host));
     await expect(refused).rejects.toMatchObject({ kind: "refused-address" });
-    expect(await text(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // works if it is allowed
+    expect(await downloadText(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // works if it is allowed
     expect(sockets).toHaveLength(1);
   });
 
@@ -107,13 +97,13 @@ describe("a connection", () => {
     const { origin, requests } = await rawServer((socket) => socket.write(ok("x")));
     const downloader = downloaderWith();
     const wrong = [
-      { ...request(origin), path: "/a HTTP/1.1\r\nx: y" },
-      { ...request(origin), headers: { host: "h", "x-a": "1\nx: y" } },
+      { ...downloadRequest(origin), path: "/a HTTP/1.1\r\nx: y" },
+      { ...downloadRequest(origin), headers: { host: "h", "x-a": "1\nx: y" } },
     ];
     for (const each of wrong) {
       await expect(downloader.get(each, Buffer.alloc(9), undefined)).rejects.toThrow("must not contain line breaks");
     }
-    await text(downloader, origin);
+    await downloadText(downloader, origin);
     expect(requests).toHaveLength(1);
   });
 });
@@ -133,14 +123,14 @@ describe.skipIf(!openssl)("a connection by TLS", because("this machine has no op
     const body = "tls".repeat(200_000);
     const { origin, sockets } = await rawServer((socket) => socket.write(ok(body)), createTlsServer({ key, cert }));
     const into = Buffer.alloc(body.length);
-    const untrusted = downloaderWith().get(request(origin), into, undefined);
+    const untrusted = downloaderWith().get(downloadRequest(origin), into, undefined);
     await expect(untrusted).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const usual = getCACertificates();
     setDefaultCACertificates([...usual, cert]);
     try {
       const downloader = downloaderWith();
       for (const host of ["127.0.0.1", "localhost", "localhost"]) {
-        const { bytes } = await downloader.get(request(origin.replace("127.0.0.1", host)), into, undefined);
+        const { bytes } = await downloader.get(downloadRequest(origin.replace("127.0.0.1", host)), into, undefined);
         expect(bytes.buffer).toBe(into.buffer);
         expect(bytes.toString()).toBe(body);
         into.fill(0);
@@ -153,7 +143,7 @@ describe.skipIf(!openssl)("a connection by TLS", because("this machine has no op
 
   test("has a time limit for its handshake", async () => {
     const silent = await rawServer(() => undefined);
-    const reading = text(downloaderWith({ connectTimeoutMs: 100 }), silent.origin.replace("http:", "https:"));
+    const reading = downloadText(downloaderWith({ connectTimeoutMs: 100 }), silent.origin.replace("http:", "https:"));
     await expect(reading).rejects.toMatchObject({ message: "the object store is silent" });
   });
 });

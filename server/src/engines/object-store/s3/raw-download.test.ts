@@ -5,24 +5,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../../test/support/raw-server.ts";
-import { DEFAULT_AGENT_LIMITS } from "../guarded-agent.ts";
-import { Downloader, LengthMissing, type DownloaderOptions, type DownloadRequest } from "./raw-download.ts";
+import { downloaderWith, downloadRequest, downloadText } from "../../../../test/support/raw-downloads.ts";
+import { LengthMissing } from "./raw-download.ts";
 import { s3Store } from "./s3-store.ts";
-
-function downloaderWith(options: Partial<DownloaderOptions> = {}): Downloader {
-  const downloader = new Downloader({ ...DEFAULT_AGENT_LIMITS, checkAddress: () => null, ...options });
-  afterTest(() => downloader.close());
-  return downloader;
-}
-
-const request = (origin: string, path = "/b/k"): DownloadRequest => ({
-  origin,
-  path,
-  headers: { host: "h", "x-a": "1" },
-});
-async function text(downloader: Downloader, origin: string): Promise<string> {
-  return (await downloader.get(request(origin), Buffer.alloc(100), undefined)).bytes.toString();
-}
 
 describe("an answer", () => {
   test("of an HTTP server goes into the given memory, and the next ones use the same connection", async () => {
@@ -41,7 +26,7 @@ describe("an answer", () => {
     const downloader = downloaderWith();
     for (let each = 0; each < 3; each += 1) {
       const into = Buffer.alloc(body.length);
-      const { status, headers, bytes } = await downloader.get(request(origin, "/b/k?x=1"), into, undefined);
+      const { status, headers, bytes } = await downloader.get(downloadRequest(origin, "/b/k?x=1"), into, undefined);
       expect([status, headers["x-asked"]]).toEqual([200, "/b/k?x=1 1"]);
       expect(bytes.buffer).toBe(into.buffer);
       expect(into.equals(body)).toBe(true);
@@ -54,7 +39,7 @@ describe("an answer", () => {
       if (count === 3) for (const [at, each] of sockets.entries()) each.write(ok(String(at)));
     });
     const downloader = downloaderWith();
-    const all = await Promise.all([1, 2, 3].map(() => text(downloader, origin)));
+    const all = await Promise.all([1, 2, 3].map(() => downloadText(downloader, origin)));
     expect(all.sort()).toEqual(["0", "1", "2"]);
   });
 
@@ -70,7 +55,7 @@ describe("an answer", () => {
         }
       });
       const downloader = downloaderWith();
-      for (let each = 0; each < 2; each += 1) expect(await text(downloader, origin)).toBe(given);
+      for (let each = 0; each < 2; each += 1) expect(await downloadText(downloader, origin)).toBe(given);
     });
     await fc.assert(arrives, { numRuns: 60 });
   });
@@ -78,8 +63,8 @@ describe("an answer", () => {
   test("may be shorter than the memory, or empty", async () => {
     const { origin } = await rawServer((socket, count) => socket.write(ok(count === 1 ? "" : "short")));
     const downloader = downloaderWith();
-    expect(await text(downloader, origin)).toBe("");
-    expect(await text(downloader, origin)).toBe("short");
+    expect(await downloadText(downloader, origin)).toBe("");
+    expect(await downloadText(downloader, origin)).toBe("short");
   });
 
   test.each([
@@ -88,7 +73,7 @@ describe("an answer", () => {
   ])("with %s ends its connection", async (_what, answer) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(answer));
     const downloader = downloaderWith();
-    expect([await text(downloader, origin), await text(downloader, origin)]).toEqual(["x", "x"]);
+    expect([await downloadText(downloader, origin), await downloadText(downloader, origin)]).toEqual(["x", "x"]);
     expect(sockets).toHaveLength(2);
   });
 
@@ -99,9 +84,9 @@ describe("an answer", () => {
     );
     const downloader = downloaderWith();
     const into = Buffer.from("untouched");
-    const { status, bytes } = await downloader.get(request(origin), into, undefined);
+    const { status, bytes } = await downloader.get(downloadRequest(origin), into, undefined);
     expect([status, bytes.toString(), into.toString()]).toEqual([503, error, "untouched"]);
-    expect(await text(downloader, origin)).toBe("y");
+    expect(await downloadText(downloader, origin)).toBe("y");
     expect(sockets).toHaveLength(1);
   });
 
@@ -112,7 +97,7 @@ describe("an answer", () => {
     ["with a large error", "HTTP/1.1 500 Error\r\nContent-Length: 100000\r\n\r\n"],
   ])("%s is left to a general client", async (_what, answer) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(answer));
-    await expect(text(downloaderWith(), origin)).rejects.toBeInstanceOf(LengthMissing);
+    await expect(downloadText(downloaderWith(), origin)).rejects.toBeInstanceOf(LengthMissing);
     await whenClosed(sockets[0]);
   });
 
@@ -125,8 +110,8 @@ describe("an answer", () => {
   ])("%s is an error, and its connection is not used again", async (_what, answer) => {
     const { origin, sockets } = await rawServer((socket, count) => socket.write(count === 1 ? answer : ok("fine")));
     const downloader = downloaderWith();
-    await expect(text(downloader, origin)).rejects.toMatchObject({ kind: "bad-response" });
-    expect(await text(downloader, origin)).toBe("fine");
+    await expect(downloadText(downloader, origin)).rejects.toMatchObject({ kind: "bad-response" });
+    expect(await downloadText(downloader, origin)).toBe("fine");
     expect(sockets).toHaveLength(2);
   });
 });

@@ -3,101 +3,80 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useSeaweedFs } from "../../../../test/seaweedfs/seaweedfs.ts";
+import { describe, expect, test } from "vitest";
+import { useS3Stores } from "../../../../test/support/s3-stores.ts";
 import { liveBytes } from "../../../../test/memory/live-memory.ts";
 import { getText, type ObjectEntry } from "../object-store.ts";
-import type { S3Store } from "./s3-operations.ts";
-import { s3Store, type S3StoreOptions } from "./s3-store.ts";
 
 const MiB = 1024 * 1024;
-const seaweedFs = useSeaweedFs();
-const opened: S3Store[] = [];
-let bucket = "";
-let store: S3Store;
-
-beforeAll(async () => {
-  bucket = await seaweedFs.bucket();
-  store = storeWith({});
-});
-afterAll(async () => {
-  await Promise.all(opened.map((one) => one.close()));
-});
-
-function storeWith(options: Partial<S3StoreOptions>): S3Store {
-  const { endpoint, region, credentials } = seaweedFs;
-  const made = s3Store({ endpoint, region, credentials, checkAddress: () => null, retries: 0, ...options });
-  opened.push(made);
-  return made;
-}
-
-const at = (key: string): string => `s3://${bucket}/${key}`;
+const s3 = useS3Stores();
+const { seaweedFs, storeWith, at } = s3;
 
 describe("an object", () => {
   test("is read back as it was written, with any S3 scheme", async () => {
-    await store.put(at("plain.txt"), Buffer.from("hello"), { contentType: "text/plain" });
-    const { body, size, modifiedAt, etag } = await store.get(`s3a://${bucket}/plain.txt`);
+    await s3.store.put(at("plain.txt"), Buffer.from("hello"), { contentType: "text/plain" });
+    const { body, size, modifiedAt, etag } = await s3.store.get(`s3a://${s3.bucket}/plain.txt`);
     expect((await buffer(body)).toString()).toBe("hello");
     expect(size).toBe(5);
     expect(etag).toBe(createHash("md5").update("hello").digest("hex"));
     expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(60_000);
-    expect(await store.stat(at("plain.txt"))).toEqual({ size, modifiedAt, etag });
+    expect(await s3.store.stat(at("plain.txt"))).toEqual({ size, modifiedAt, etag });
   });
 
   test.each(["with space", "a+b", "100%25", "ünï/🎉.txt", "q?x=1&y#z", "!'()*;:@$,=~", "<&>\"'"])(
     "is found and listed under the key %j",
     async (name) => {
       const key = `odd/${name}`;
-      await store.put(at(key), Buffer.from(name));
-      expect(await getText(store, at(key), 100)).toBe(name);
-      expect((await all(store.list(at(key)))).map((entry) => entry.key)).toEqual([key]);
-      await store.delete(at(key));
-      await expect(store.stat(at(key))).rejects.toMatchObject({ kind: "missing" });
+      await s3.store.put(at(key), Buffer.from(name));
+      expect(await getText(s3.store, at(key), 100)).toBe(name);
+      expect((await all(s3.store.list(at(key)))).map((entry) => entry.key)).toEqual([key]);
+      await s3.store.delete(at(key));
+      await expect(s3.store.stat(at(key))).rejects.toMatchObject({ kind: "missing" });
     },
   );
 
   test("may be empty", async () => {
-    await store.put(at("empty"), Readable.from([]));
-    expect(await getText(store, at("empty"), 0)).toBe("");
+    await s3.store.put(at("empty"), Readable.from([]));
+    expect(await getText(s3.store, at("empty"), 0)).toBe("");
   });
 
   test("can be read in part, and a range after its end is an error", async () => {
-    await store.put(at("range"), Buffer.from("0123456789"));
-    const middle = await store.get(at("range"), { range: { offset: 2, length: 3 } });
+    await s3.store.put(at("range"), Buffer.from("0123456789"));
+    const middle = await s3.store.get(at("range"), { range: { offset: 2, length: 3 } });
     expect((await buffer(middle.body)).toString()).toBe("234");
     expect(middle.size).toBe(10);
-    const end = await store.get(at("range"), { range: { offset: 7 } });
+    const end = await s3.store.get(at("range"), { range: { offset: 7 } });
     expect((await buffer(end.body)).toString()).toBe("789");
-    await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
+    await expect(s3.store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
   });
 
   test("can be deleted twice", async () => {
-    await store.put(at("gone"), Buffer.from("x"));
-    await store.delete(at("gone"));
-    await store.delete(at("gone"));
-    await expect(store.get(at("gone"))).rejects.toMatchObject({ kind: "missing", code: "NoSuchKey" });
+    await s3.store.put(at("gone"), Buffer.from("x"));
+    await s3.store.delete(at("gone"));
+    await s3.store.delete(at("gone"));
+    await expect(s3.store.get(at("gone"))).rejects.toMatchObject({ kind: "missing", code: "NoSuchKey" });
   });
 });
 
 describe("a text", () => {
   test("of exactly the limit is read, one byte more is too large", async () => {
-    await store.put(at("text"), Buffer.from("12345"));
-    expect(await getText(store, at("text"), 5)).toBe("12345");
-    await expect(getText(store, at("text"), 4)).rejects.toMatchObject({ kind: "too-large" });
+    await s3.store.put(at("text"), Buffer.from("12345"));
+    expect(await getText(s3.store, at("text"), 5)).toBe("12345");
+    await expect(getText(s3.store, at("text"), 4)).rejects.toMatchObject({ kind: "too-large" });
   });
 
   test("that is not UTF-8 is an error, and a byte order mark is removed", async () => {
-    await store.put(at("latin1"), Buffer.from([0x66, 0xfc]));
-    await expect(getText(store, at("latin1"), 5)).rejects.toMatchObject({ kind: "not-text" });
-    await store.put(at("bom"), Buffer.from("\uFEFFselect 1"));
-    expect(await getText(store, at("bom"), 50)).toBe("select 1");
+    await s3.store.put(at("latin1"), Buffer.from([0x66, 0xfc]));
+    await expect(getText(s3.store, at("latin1"), 5)).rejects.toMatchObject({ kind: "not-text" });
+    await s3.store.put(at("bom"), Buffer.from("\uFEFFselect 1"));
+    expect(await getText(s3.store, at("bom"), 50)).toBe("select 1");
   });
 });
 
 describe("a listing", () => {
   test("spans pages in byte order and respects maxKeys and after", async () => {
     const keys = ["a-x", "a1/1", "a1/2", "a2", "b", "Z", "é"].map((name) => `list/${name}`);
-    await Promise.all(keys.map((key) => store.put(at(key), Buffer.from(key))));
+    await Promise.all(keys.map((key) => s3.store.put(at(key), Buffer.from(key))));
     const sorted = keys.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
     const paged = storeWith({ pageSize: 2 });
     const entries = await all(paged.list(at("list/")));
@@ -110,16 +89,18 @@ describe("a listing", () => {
 
   test("has all keys of several pages", async () => {
     const names = Array.from({ length: 120 }, (_, index) => `many/${String(index).padStart(5, "0")}`);
-    await Promise.all(names.map((name) => store.put(at(name), Buffer.from("x"))));
+    await Promise.all(names.map((name) => s3.store.put(at(name), Buffer.from("x"))));
     expect((await all(storeWith({ pageSize: 7 }).list(at("many/")))).map(({ key }) => key)).toEqual(names);
-    expect((await all(store.list(at("many/"), { maxKeys: 100 }))).map(({ key }) => key)).toEqual(names.slice(0, 100));
+    expect((await all(s3.store.list(at("many/"), { maxKeys: 100 }))).map(({ key }) => key)).toEqual(
+      names.slice(0, 100),
+    );
   });
 });
 
 describe("a folder", () => {
   test("lists its direct entries over several pages, and nothing if it does not exist", async () => {
     const keys = ["d=1/x", "d=1/y/z", "d=a b%2F/x", "d=é/x", "_SUCCESS"].map((name) => `folder/${name}`);
-    await Promise.all([...keys, "folders/x"].map((key) => store.put(at(key), Buffer.from("x"))));
+    await Promise.all([...keys, "folders/x"].map((key) => s3.store.put(at(key), Buffer.from("x"))));
     for (const uri of [at("folder"), at("folder/")]) {
       const found = await Array.fromAsync(storeWith({ pageSize: 2 }).folder(uri));
       expect(found.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual([
@@ -129,7 +110,7 @@ describe("a folder", () => {
         { kind: "folder", name: "d=é", uri: at("folder/d=é"), modifiedAt: null },
       ]);
     }
-    expect(await Array.fromAsync(store.folder(at("fold")))).toEqual([]);
+    expect(await Array.fromAsync(s3.store.folder(at("fold")))).toEqual([]);
   });
 });
 
@@ -173,8 +154,8 @@ describe("a large object", () => {
     }
     const put = storeWith({ partSizeBytes: 5 * MiB }).put(at("broken"), Readable.from(broken()));
     await expect(put).rejects.toThrow("the source broke");
-    await expect(store.stat(at("broken"))).rejects.toMatchObject({ kind: "missing" });
-    expect(await Array.fromAsync(store.openUploads(at("broken")))).toEqual([]);
+    await expect(s3.store.stat(at("broken"))).rejects.toMatchObject({ kind: "missing" });
+    expect(await Array.fromAsync(s3.store.openUploads(at("broken")))).toEqual([]);
   });
 
   test("can be abandoned by its reader or a signal, which closes its connection", async () => {
@@ -194,7 +175,7 @@ describe("a large object", () => {
 
   test("is not stored if a signal aborts it while its source is silent", async () => {
     const controller = new AbortController();
-    const put = store.put(at("silent"), new Readable({ read: () => undefined }), { signal: controller.signal });
+    const put = s3.store.put(at("silent"), new Readable({ read: () => undefined }), { signal: controller.signal });
     controller.abort(new Error("enough"));
     await expect(put).rejects.toThrow("enough");
   });
@@ -224,7 +205,7 @@ describe("errors of the store:", () => {
 
   test("read-only credentials are denied a write", async () => {
     const reader = storeWith({ credentials: seaweedFs.readOnlyCredentials });
-    await store.put(at("readable"), Buffer.from("x"));
+    await s3.store.put(at("readable"), Buffer.from("x"));
     expect(await getText(reader, at("readable"), 9)).toBe("x");
     await expect(reader.put(at("readable"), Buffer.from("y"))).rejects.toMatchObject({ kind: "denied" });
   });
@@ -232,18 +213,18 @@ describe("errors of the store:", () => {
   test("a missing bucket is reported by every call", async () => {
     const there = "s3://no-such-bucket-here/key";
     for (const call of [
-      () => store.get(there),
-      () => store.stat(there),
-      () => all(store.list(there)),
-      () => store.delete(there),
+      () => s3.store.get(there),
+      () => s3.store.stat(there),
+      () => all(s3.store.list(there)),
+      () => s3.store.delete(there),
     ]) {
       await expect(call()).rejects.toMatchObject({ kind: "missing" });
     }
   });
 
   test("URIs of other schemes and of whole buckets are rejected", async () => {
-    for (const uri of ["file:///etc/passwd", "hdfs://host/x", `s3://${bucket}`, `s3://${bucket}/`]) {
-      await expect(store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
+    for (const uri of ["file:///etc/passwd", "hdfs://host/x", `s3://${s3.bucket}`, `s3://${s3.bucket}/`]) {
+      await expect(s3.store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
     }
   });
 });

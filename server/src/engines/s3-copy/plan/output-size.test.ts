@@ -1,24 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { sourceFile, useCopyPlans } from "../../../../test/support/copy-plans.ts";
 import type { PlanOptions } from "./plan-context.ts";
-import { planOutputs } from "./plan-outputs.ts";
-import type { SourceFile } from "./planned-output.ts";
 
 const GIB = 1024 ** 3;
-const scratchFolder = mkdtempSync(join(tmpdir(), "headgate-plan-"));
-afterAll(() => rmSync(scratchFolder, { recursive: true }));
-
-const plain: PlanOptions = {
-  srcPattern: null,
-  groupBy: null,
-  targetSizeMiB: null,
-  outputCodec: null,
-  startingIndex: null,
-  srcPrefixesFile: null,
-  copyFromManifest: false,
-};
+const plans = useCopyPlans();
 
 /** The number of sources that are planned, and the failure that follows. */
 async function planned(
@@ -26,15 +11,8 @@ async function planned(
   largestBytes: number | null,
   sizes: number[],
 ): Promise<[number, unknown]> {
-  const sources: SourceFile[] = sizes.map((size, at) => {
-    const name = `log-${at}`;
-    return { uri: `s3://bucket/${name}`, name, size, modifiedMs: 1, etag: null, storageClass: null };
-  });
-  const pages = (async function* () {
-    yield sources;
-  })();
-  const context = { scratchFolder, destinationScheme: "s3", largestBytes } as const;
-  const plan = planOutputs(pages, { ...plain, ...options }, context);
+  const sources = sizes.map((size, at) => sourceFile(`log-${at}`, { size }));
+  const plan = plans.plan(sources, options, { largestBytes });
   let count = 0;
   try {
     for await (const output of plan) count += output.sourceCount;

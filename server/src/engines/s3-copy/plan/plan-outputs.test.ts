@@ -1,54 +1,18 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { each, plainOptions, sourceFile, useCopyPlans } from "../../../../test/support/copy-plans.ts";
 import { bytesPerMiB } from "../../../lib/size-text.ts";
 import type { ManifestEntry } from "../manifest/manifest-entry.ts";
 import type { PlanContext, PlanOptions } from "./plan-context.ts";
 import { planOutputs, type CopyPlan } from "./plan-outputs.ts";
 import type { SourceFile } from "./planned-output.ts";
 
-let scratchFolder = "";
-beforeAll(() => {
-  scratchFolder = mkdtempSync(join(tmpdir(), "headgate-plan-"));
-});
-afterAll(() => {
-  rmSync(scratchFolder, { recursive: true });
-});
-
-const plain: PlanOptions = {
-  srcPattern: null,
-  groupBy: null,
-  targetSizeMiB: null,
-  outputCodec: null,
-  startingIndex: null,
-  srcPrefixesFile: null,
-  copyFromManifest: false,
-};
+const plans = useCopyPlans();
+const planOf = plans.plan;
 
 function file(name: string, size = 1, base = "s3://b/in/"): SourceFile {
-  return { uri: base + name, name, size, modifiedMs: 5, etag: '"e 1"', storageClass: null };
-}
-
-async function* pagesOf(sources: readonly SourceFile[], pageSize = 3): AsyncGenerator<readonly SourceFile[]> {
-  for (let at = 0; at < sources.length; at += pageSize) yield sources.slice(at, at + pageSize);
-}
-
-async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
-}
-
-function planOf(
-  sources: readonly SourceFile[],
-  options: Partial<PlanOptions>,
-  context: Partial<PlanContext> = {},
-): CopyPlan {
-  return planOutputs(
-    pagesOf(sources),
-    { ...plain, ...options },
-    { scratchFolder, destinationScheme: "s3", ...context },
-  );
+  return sourceFile(name, { uri: base + name, size });
 }
 
 /** Each output as `name < sources`, with its recoding. */
@@ -89,7 +53,7 @@ describe("a plan", () => {
     async function* sources(): AsyncGenerator<readonly SourceFile[]> {
       for (; listed < 5; listed += 1) yield [file(`f${listed}`)];
     }
-    const plan = planOutputs(sources(), plain, { scratchFolder, destinationScheme: "s3" });
+    const plan = planOutputs(sources(), plainOptions, { scratchFolder: plans.scratchFolder, destinationScheme: "s3" });
     const listedBefore: [string, number][] = [];
     for await (const { name } of plan) listedBefore.push([name, listed]);
     expect(listedBefore).toEqual(Array.from({ length: 5 }, (_, at) => [`f${at}`, at]));
@@ -335,7 +299,7 @@ describe("a plan", () => {
   test("leaves no file behind", async () => {
     const plan = planOf([file("b"), file("a")], { startingIndex: 0 });
     await plan[Symbol.asyncIterator]().next();
-    expect(readdirSync(scratchFolder)).toEqual([]);
+    expect(readdirSync(plans.scratchFolder)).toEqual([]);
     plan.close();
   });
 });

@@ -1,39 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { each, sourceFile as file, useCopyPlans } from "../../../../test/support/copy-plans.ts";
 import { MembersDigest } from "./members-digest.ts";
-import { planOutputs, type CopyPlan } from "./plan-outputs.ts";
 import type { PlannedOutput, SourceFile } from "./planned-output.ts";
 import type { EarlierOutput } from "./skip-done.ts";
 
-let scratchFolder = "";
-beforeAll(() => {
-  scratchFolder = mkdtempSync(join(tmpdir(), "headgate-plan-"));
-});
-afterAll(() => {
-  rmSync(scratchFolder, { recursive: true });
-});
-
-function file(name: string, more: Partial<SourceFile> = {}): SourceFile {
-  return { uri: `s3://b/in/${name}`, name, size: 1, modifiedMs: 5, etag: "e", storageClass: null, ...more };
-}
-
-async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
-}
-
-function planOf(sources: readonly SourceFile[], earlier: readonly EarlierOutput[], groupBy: string | null): CopyPlan {
-  const options = { srcPattern: null, targetSizeMiB: null, outputCodec: null, startingIndex: null, groupBy };
-  return planOutputs(
-    each([sources]),
-    { ...options, srcPrefixesFile: null, copyFromManifest: false },
-    { scratchFolder, destinationScheme: "file", earlier: each(earlier) },
-  );
-}
+const plans = useCopyPlans();
 
 async function replanned(sources: readonly SourceFile[], earlier: readonly EarlierOutput[], groupBy?: string) {
-  const plan = planOf(sources, earlier, groupBy ?? null);
+  const context = { destinationScheme: "file", earlier: each(earlier) } as const;
+  const plan = plans.plan(sources, { groupBy: groupBy ?? null }, context);
   const outputs: PlannedOutput[] = await Array.fromAsync(plan);
   const superseded = [...plan.superseded()];
   plan.close();
