@@ -1,10 +1,10 @@
-import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Queryable } from "../../db/database.ts";
 import type { RequestContext } from "../../http/endpoint.ts";
 import type { ForwardedReply } from "../../http/forwarded-reply.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
+import { isLoopbackHost } from "../../lib/network-policy.ts";
 import { findAddress } from "../store/nodes.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 
@@ -58,10 +58,5 @@ export function unreachableNode(nodeId: string | null | undefined): Fault {
 async function addressOf(db: Queryable, nodeId: string): Promise<string | undefined> {
   const found = await findAddress(db, nodeId);
   if (found === undefined) return undefined;
-  return isLoopback(new URL(found.address).hostname) && found.host !== hostname() ? undefined : found.address;
-}
-
-function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, "$1");
-  return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
+  return isLoopbackHost(new URL(found.address).hostname) && found.host !== hostname() ? undefined : found.address;
 }

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../../lib/network-policy.ts";
+import { isLoopbackHost } from "../../../lib/network-policy.ts";
 import { CopyError } from "../copy-error.ts";
 
 /** §4.4: data that is encrypted at rest is transferred over TLS, and so is a customer's key. */
@@ -11,8 +11,7 @@ export function checkTransport(endpoint: string | null, side: "source" | "destin
 export function isProtected(endpoint: string | null): boolean {
   if (endpoint === null) return true;
   const { protocol, hostname } = new URL(endpoint);
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  return protocol === "https:" || host === "localhost" || isLoopback(host);
+  return protocol === "https:" || isLoopbackHost(hostname);
 }
 
 /** `given` as `readEndpoint` returns it. A bare host is reached by TLS, unless it is the account's own endpoint. */
