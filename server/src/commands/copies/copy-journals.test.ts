@@ -11,11 +11,19 @@ import { allKinds } from "../kinds/all-kinds.ts";
 import { CopyJournals } from "./copy-journals.ts";
 
 const PATIENCE = { timeout: 45_000 };
+const DAY_MS = 24 * 3_600_000;
 const cleaned: CopyRequest[] = [];
 let failure: Error | undefined;
 let untilHeld: (request: CopyRequest) => Promise<void> = () => Promise.resolve();
 let journals: CopyJournals | undefined;
 let reason: string | null = null;
+let now = Date.now();
+
+/** Settles all journals after the longest pause between two tries. */
+async function settleLater(): Promise<void> {
+  now += 300_000;
+  await journals?.settleAll();
+}
 
 const given = useServer({
   commandKinds: (parts) => {
@@ -26,7 +34,8 @@ const given = useServer({
       return 1;
     };
     // It has its own list, because the server's periodic task would clean up the default one too.
-    journals = new CopyJournals({ ...parts.copies, listFolder: join(parts.copies.dataDir, "test-copies"), cleanUp });
+    const listFolder = join(parts.copies.dataDir, "test-copies");
+    journals = new CopyJournals({ ...parts.copies, listFolder, cleanUp, now: () => now, random: () => 1 });
     const program = { ...stubCopyProgram, unready: () => reason };
     return allKinds({ ...parts, copies: { ...parts.copies, program, journals } });
   },
@@ -62,19 +71,6 @@ test("after a successful copy, the journal is removed without a clean-up", async
   expect(cleaned).toEqual([]);
 });
 
-test("a clean-up that fails is repeated, and the journal stays until then", async () => {
-  const account = await given.account();
-  failure = new Error("the store does not answer");
-  const id = await submitCopy(account, "exit 1");
-  await expect.poll(() => cleaned.length, PATIENCE).toBe(1);
-  await journals?.settleAll();
-  expect(cleaned).toHaveLength(2);
-  expect(existsSync(journalOf(account, id))).toBe(true);
-  failure = undefined;
-  await journals?.settleAll();
-  expect(existsSync(journalOf(account, id))).toBe(false);
-});
-
 /** A copy whose clean-up has failed once. */
 async function leftCopy(account: AccountClient): Promise<{ journal: string; entry: string }> {
   failure = new Error("the store does not answer");
@@ -86,14 +82,38 @@ async function leftCopy(account: AccountClient): Promise<{ journal: string; entr
   return { journal: journalOf(account, id), entry };
 }
 
+test("a clean-up that fails is repeated, and the journal stays until then", async () => {
+  const { journal } = await leftCopy(await given.account());
+  await settleLater();
+  expect(cleaned).toHaveLength(2);
+  expect(existsSync(journal)).toBe(true);
+  failure = undefined;
+  await settleLater();
+  expect(existsSync(journal)).toBe(false);
+});
+
+test("a clean-up that keeps failing is repeated less and less often", async () => {
+  await leftCopy(await given.account());
+  const tries: number[] = [];
+  for (let seconds = 5; seconds <= 80; seconds += 5) {
+    now += 5000;
+    cleaned.length = 0;
+    await journals?.settleAll();
+    if (cleaned.length > 0) tries.push(seconds);
+  }
+  expect(tries).toEqual([10, 30, 70]);
+  failure = undefined;
+  await settleLater();
+});
+
 test("a clean-up is given up a day after it has failed for the first time, however long ago the copy began", async () => {
   const { journal, entry } = await leftCopy(await given.account());
-  const [day, now] = [24 * 3_600_000, Date.now()];
-  utimesSync(entry, new Date(now - 3 * day), new Date(now - 3 * day));
+  const longAgo = new Date(now - 3 * DAY_MS);
+  utimesSync(entry, longAgo, longAgo);
+  now += DAY_MS;
   await journals?.settleAll();
   expect(existsSync(journal)).toBe(true);
-  writeFileSync(entry, String(now - day - 1));
-  await journals?.settleAll();
+  await settleLater();
   expect(existsSync(journal)).toBe(false);
   expect(existsSync(entry)).toBe(false);
 });
@@ -111,7 +131,7 @@ test("a store that does not answer delays no other account", async () => {
   failure = undefined;
   const answer = Promise.withResolvers<void>();
   untilHeld = ({ journalFolder }) => (journalFolder === slow.journal ? answer.promise : Promise.resolve());
-  const settled = journals?.settleAll();
+  const settled = settleLater();
   await expect.poll(() => existsSync(other.journal), PATIENCE).toBe(false);
   expect(existsSync(slow.journal)).toBe(true);
   answer.resolve();
@@ -124,12 +144,12 @@ test("an account whose clean-ups fail gets only a few tries per round, first for
   const left: string[] = [];
   for (let at = 0; at < 4; at += 1) left.push((await leftCopy(account)).journal);
   cleaned.length = 0;
-  await journals?.settleAll();
+  await settleLater();
   expect(cleaned).toHaveLength(3);
-  await journals?.settleAll();
+  await settleLater();
   expect(new Set(cleaned.map(({ journalFolder }) => journalFolder))).toEqual(new Set(left));
   failure = undefined;
-  await journals?.settleAll();
+  await settleLater();
   expect(left.filter((journal) => existsSync(journal))).toEqual([]);
 });
 

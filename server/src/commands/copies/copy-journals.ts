@@ -3,7 +3,7 @@
  * It lasts until the command has ended. The command may end without this node: between two attempts, or because the node
  * was silent. Therefore a list of open journals is stored separately, and a periodic task cleans up after ended commands.
  */
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
@@ -15,6 +15,7 @@ import { removeTree } from "../../lib/remove-tree.ts";
 import { accountIdentity, commandFiles } from "../execution/command-files.ts";
 import { findCopy } from "../store/copies.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
+import { addFailure, type FailedCleanUp, formatFailedCleanUp, parseFailedCleanUp } from "./clean-up-schedule.ts";
 import { copyRequest, type RequestServices } from "./copy-request.ts";
 
 export interface CopyJournalsOptions extends RequestServices {
@@ -24,6 +25,8 @@ export interface CopyJournalsOptions extends RequestServices {
   /** Removes the unfinished work of killed attempts, such as open uploads. Returns how much there was. */
   readonly cleanUp: (request: CopyRequest, signal: AbortSignal) => Promise<number>;
   readonly log: Log;
+  readonly now?: () => number;
+  readonly random?: () => number;
 }
 
 export type JournalOwner = Pick<RunnableCommand, "id" | "accountId">;
@@ -41,9 +44,13 @@ export class CopyJournals {
   readonly #options: CopyJournalsOptions;
   readonly #list: string;
   readonly #underWay = new Set<number>();
+  readonly #now: () => number;
+  readonly #random: () => number;
 
   constructor(options: CopyJournalsOptions) {
     this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#random = options.random ?? Math.random;
     this.#list = options.listFolder ?? join(options.dataDir, "open-copies");
   }
 
@@ -78,10 +85,10 @@ export class CopyJournals {
     }
   }
 
-  /** Settles all open journals. The store of one account cannot delay other accounts for long. */
+  /** Settles all open journals whose clean-up is due. The store of one account cannot delay other accounts for long. */
   async settleAll(): Promise<void> {
     const inSlot = limitConcurrency(ACCOUNTS_AT_ONCE);
-    const accounts = Map.groupBy(await this.#listed(), ({ accountId }) => accountId).values();
+    const accounts = Map.groupBy(await this.#listDue(), ({ accountId }) => accountId).values();
     await Promise.all([...accounts].map((owners) => inSlot(() => this.#settleSome(owners))));
   }
 
@@ -93,19 +100,19 @@ export class CopyJournals {
     }
   }
 
-  /** Journals whose clean-up has failed come last, the most recent failure at the very end. */
-  async #listed(): Promise<JournalOwner[]> {
+  /** Journals whose clean-up has failed come last, in the order in which they are due. */
+  async #listDue(): Promise<JournalOwner[]> {
     const names = await readdir(this.#list).catch(() => []);
-    const owners = names.flatMap((name) => {
+    const now = this.#now();
+    const due: { owner: JournalOwner; dueAt: number }[] = [];
+    for (const name of names) {
       const [, accountId, id] = ENTRY.exec(name) ?? [];
-      return id === undefined ? [] : [{ accountId: Number(accountId), id: Number(id) }];
-    });
-    const triedAt = new Map<JournalOwner, number>();
-    for (const owner of owners) {
-      const entry = await stat(this.#entryOf(owner)).catch(() => undefined);
-      triedAt.set(owner, entry === undefined || entry.size === 0 ? 0 : entry.mtimeMs);
+      if (id === undefined) continue;
+      const owner = { accountId: Number(accountId), id: Number(id) };
+      const dueAt = (await this.#failureOf(owner))?.dueAt ?? 0;
+      if (dueAt <= now) due.push({ owner, dueAt });
     }
-    return owners.toSorted((one, other) => (triedAt.get(one) ?? 0) - (triedAt.get(other) ?? 0));
+    return due.toSorted((one, other) => one.dueAt - other.dueAt).map(({ owner }) => owner);
   }
 
   #entryOf({ accountId, id }: JournalOwner): string {
@@ -135,19 +142,23 @@ export class CopyJournals {
       if (aborted > 0) log.info({ command: owner.id, aborted }, "cleaned up the unfinished work of a copy");
       return true;
     } catch (error) {
-      const isLast = error instanceof JournalError || Date.now() - (await this.#noteFailure(owner)) > GIVE_UP_MS;
+      const isLast = error instanceof JournalError || (await this.#noteFailure(owner)) > GIVE_UP_MS;
       const next = isLast ? "giving up" : "will be tried again";
       log.warn({ err: error, command: owner.id }, `clean-up of a copy failed; ${next}`);
       return isLast;
     }
   }
 
-  /** Returns the time of the first failure, which the entry in the list records. */
+  /** Returns how long ago it failed for the first time. */
   async #noteFailure(owner: JournalOwner): Promise<number> {
-    const path = this.#entryOf(owner);
-    const noted = await readFile(path, "utf8").catch(() => "");
-    const first = noted === "" ? Date.now() : Number(noted);
-    await writeFile(path, String(first));
-    return first;
+    const now = this.#now();
+    const failed = addFailure(await this.#failureOf(owner), now, this.#random());
+    await writeFile(this.#entryOf(owner), formatFailedCleanUp(failed));
+    return now - failed.firstFailedAt;
+  }
+
+  /** Undefined: its clean-up has not failed. */
+  async #failureOf(owner: JournalOwner): Promise<FailedCleanUp | undefined> {
+    return parseFailedCleanUp(await readFile(this.#entryOf(owner), "utf8").catch(() => ""));
   }
 }
