@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { copyEnd, printReport, submitCopy, withStubCopies } from "../../../test/support/stub-copy.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
@@ -9,12 +9,13 @@ import type { ReportLine } from "../../engines/s3-copy/report.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
+/** Most of these tests wait for processes, so they run concurrently. */
 const given = useServer({
   commandKinds: withStubCopies,
   isIsolated: false,
   settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" },
 });
-const PATIENCE = { timeout: 45_000 };
+const eventually = (check: () => unknown): Promise<unknown> => vi.waitFor(check, { timeout: 45_000 });
 
 const copied = (name: string, bytes: number): ReportLine => ({
   copied: [`s3://in/${name}`, `file:/out/${name}`, bytes],
@@ -36,11 +37,7 @@ async function attemptsOf(id: number): Promise<number> {
   return (await given.app.services.db.system.query(ended, [id])).length;
 }
 
-async function isRunning(account: AccountClient, id: number): Promise<void> {
-  await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-}
-
-test("the result of a copy is a table with a row for each source, in every format", async () => {
+test.concurrent("the result of a copy is a table with a row for each source, in every format", async () => {
   const account = await given.account();
   const id = await submitCopy(
     account,
@@ -63,7 +60,7 @@ test("the result of a copy is a table with a row for each source, in every forma
   ]);
 });
 
-test("a copy without files succeeds, and its result has columns but no rows", async () => {
+test.concurrent("a copy without files succeeds, and its result has columns but no rows", async () => {
   const account = await given.account();
   const id = await submitCopy(account, printReport(copyEnd()));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
@@ -71,7 +68,7 @@ test("a copy without files succeeds, and its result has columns but no rows", as
   expect(JSON.parse(text)).toEqual({ inline: true, results: "source\tdestination\tbytes\r\n" });
 });
 
-test("a large result is stored completely, and only the end of the report is retained", async () => {
+test.concurrent("a large result is stored completely, and only the end of the report is retained", async () => {
   const account = await given.account();
   const id = await submitCopy(
     account,
@@ -82,25 +79,30 @@ test("a large result is stored completely, and only the end of the report is ret
   const rows = JSON.parse(text) as { bytes: number }[];
   expect(rows.map(({ bytes }) => bytes)).toEqual(Array.from({ length: 25_000 }, (_, index) => index + 1));
   const { report } = filesOf(account, id).attempt(1);
-  await expect.poll(() => readFileSync(report, "utf8").split("\n").length, PATIENCE).toBe(3);
+  await eventually(() => expect(readFileSync(report, "utf8").split("\n").length).toBe(3));
 });
 
-test("while a copy runs, its progress and tasks are shown, and its log has none of the lines of the report", async () => {
-  const account = await given.account();
-  const id = await submitCopy(
-    account,
-    `${printReport(copied("a", 1), progress(40, 4, 10))}; echo noted >&2; exec sleep 60`,
-  );
-  await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "running", progress: 40 });
-  expect(await account.get(`/commands/${id}/jobs`)).toMatchObject([
-    { job_stats: { status: "running", num_tasks: 10, num_completed_tasks: 4, ended_at: null } },
-  ]);
-  expect(await logOf(account, id)).toBe("noted\n");
-  await account.put(`/commands/${id}`);
-  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "cancelled" });
-});
+test.concurrent(
+  "while a copy runs, its progress and tasks are shown, and its log has no line of the report",
+  async () => {
+    const account = await given.account();
+    const id = await submitCopy(
+      account,
+      `${printReport(copied("a", 1), progress(40, 4, 10))}; echo noted >&2; exec sleep 60`,
+    );
+    await eventually(async () =>
+      expect(await account.get(`/commands/${id}`)).toMatchObject({ status: "running", progress: 40 }),
+    );
+    expect(await account.get(`/commands/${id}/jobs`)).toMatchObject([
+      { job_stats: { status: "running", num_tasks: 10, num_completed_tasks: 4, ended_at: null } },
+    ]);
+    expect(await logOf(account, id)).toBe("noted\n");
+    await account.put(`/commands/${id}`);
+    expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "cancelled" });
+  },
+);
 
-test("a failed copy ends with the cause that its process reported, and is tried again", async () => {
+test.concurrent("a failed copy ends with the cause that its process reported, and is tried again", async () => {
   const account = await given.account();
   const script = `${printReport(copyEnd({ failure: "s3://in/a: access denied" }))}; exit 1`;
   const id = await submitCopy(account, script, { retry: 1, retry_delay: 0 });
@@ -111,7 +113,7 @@ test("a failed copy ends with the cause that its process reported, and is tried 
   expect(await attemptsOf(id)).toBe(2);
 });
 
-test("a copy with wrong arguments is not tried again", async () => {
+test.concurrent("a copy with wrong arguments is not tried again", async () => {
   const account = await given.account();
   const failure = "Argument --stub doesn't match.";
   const script = `${printReport(copyEnd({ failure, isRefused: true }))}; exit 1`;
@@ -121,7 +123,7 @@ test("a copy with wrong arguments is not tried again", async () => {
   expect(await attemptsOf(id)).toBe(1);
 });
 
-test.each([
+test.concurrent.each([
   ["exit code 3", "exit 3"],
   ["its process ended without a report", "exit 0"],
 ])("a copy whose process reports nothing ends as error: %s", async (cause, script) => {
@@ -131,19 +133,19 @@ test.each([
   expect(await logOf(account, id)).toContain(cause);
 });
 
-test("a cancelled copy gets a signal and time to clean up", async () => {
+test.concurrent("a cancelled copy gets a signal and time to clean up", async () => {
   const account = await given.account();
   const id = await submitCopy(
     account,
     "trap 'echo cleaned >&2; exit 1' TERM; echo up >&2; while :; do sleep 0.1; done",
   );
-  await expect.poll(() => logOf(account, id), PATIENCE).toBe("up\n");
+  await eventually(async () => expect(await logOf(account, id)).toBe("up\n"));
   await account.put(`/commands/${id}`);
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "cancelled" });
   expect(await logOf(account, id)).toContain("cleaned");
 });
 
-test("a copy ends as error at the first check after its timeout", async () => {
+test.concurrent("a copy ends as error at the first check after its timeout", async () => {
   const account = await given.account();
   const id = await submitCopy(account, "exec sleep 60", { timeout: 1, retry: 2 });
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
@@ -151,30 +153,21 @@ test("a copy ends as error at the first check after its timeout", async () => {
   expect(await attemptsOf(id)).toBe(1);
 });
 
-test("attempts share a folder for their journal, which is removed when the command has ended", async () => {
+test.concurrent("attempts share a folder for their journal, which is removed when the command has ended", async () => {
   const account = await given.account();
   const folder = `$(sed -n 's/.*"journalFolder":"\\([^"]*\\)".*/\\1/p' "$REQUEST")`;
   const script = `cd ${folder}; cat journal >&2; echo attempt >> journal; [ $(wc -l < journal) = 3 ] || exit 1; ${printReport(copyEnd())}`;
   const id = await submitCopy(account, script, { retry: 2, retry_delay: 0 });
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
   expect((await logOf(account, id)).match(/^attempt$/gm)).toHaveLength(3);
-  await expect.poll(() => existsSync(journalOf(account, id)), PATIENCE).toBe(false);
-  await expect.poll(openCopies, PATIENCE).not.toContain(`${account.accountId}-${id}`);
+  await eventually(() => expect(existsSync(journalOf(account, id))).toBe(false));
+  await eventually(() => expect(openCopies()).not.toContain(`${account.accountId}-${id}`));
 });
 
-test("the journal of a copy that is cancelled between two attempts is removed", async () => {
-  const account = await given.account();
-  const id = await submitCopy(account, "exit 1", { retry: 1, retry_delay: 5 });
-  await expect.poll(() => attemptsOf(id), PATIENCE).toBe(1);
-  expect(existsSync(journalOf(account, id))).toBe(true);
-  await account.put(`/commands/${id}`);
-  await expect.poll(() => existsSync(journalOf(account, id)), PATIENCE).toBe(false);
-});
-
-test("an attempt on another node than the first one fails and says where the journal is", async () => {
+test.concurrent("an attempt on another node than the first one fails and says where the journal is", async () => {
   const account = await given.account();
   const id = await submitCopy(account, "exit 1", { retry: 3, retry_delay: 5 });
-  await expect.poll(() => attemptsOf(id), PATIENCE).toBe(1);
+  await eventually(async () => expect(await attemptsOf(id)).toBe(1));
   const other = "11111111-2222-3333-4444-555555555555";
   const { system } = given.app.services.db;
   const [first] = await system.query<{ nodeId: string }>(
@@ -196,7 +189,7 @@ test("an attempt on another node than the first one fails and says where the jou
   expect(row?.cause).toContain(`the journal of the first attempt is on node ${other}`);
 });
 
-test("a copy runs although its cluster is DOWN, and with the label of a connect cluster", async () => {
+test.concurrent("a copy runs although its cluster is DOWN, and with the label of a connect cluster", async () => {
   const account = await given.account();
   await account.put("/clusters/default/state", { state: "terminate" });
   const engine = { type: "connect", url: "sc://connect.example.com:15002" };
@@ -208,39 +201,44 @@ test("a copy runs although its cluster is DOWN, and with the label of a connect 
   expect(await account.get("/clusters/default/state")).toMatchObject({ state: "DOWN" });
 });
 
-test("keys are neither in the arguments nor in the environment of any process, but in a private file", async () => {
-  const account = await given.account();
-  await account.put("/api/v2/accounts", {
-    account: { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" },
-  });
-  const wait = Buffer.from("exec sleep 60").toString("base64");
-  const { id } = await account.post("/commands", {
-    command_type: "HadoopCommand",
-    sub_command: "s3distcp",
-    sub_command_args: `--stub ${wait} --encryptionKey key-of-copy -Dfs.s3a.secret.key=$key$`,
-    macros: [{ key: "'key-of-macro'" }],
-  });
-  await isRunning(account, id);
-  const { folder } = filesOf(account, id).attempt(1);
-  const secrets = /secret-of-account|key-of-copy|key-of-macro/;
-  const request = join(folder, "input/copy.json");
-  const { words, account: seen } = JSON.parse(readFileSync(request, "utf8"));
-  expect(words.slice(2)).toEqual(["--encryptionKey", "key-of-copy", "-Dfs.s3a.secret.key=key-of-macro"]);
-  expect(seen.s3.credentials).toEqual({ accessKeyId: "AKIAACCESSOFACCOUNT0", secretAccessKey: "secret-of-account" });
-  expect(statSync(request).mode & 0o777).toBe(0o600);
-  const pids = (await listProcesses()).filter(
-    ({ commandLine }) => commandLine.includes(folder) || commandLine.includes("/headgate/input"),
-  );
-  expect(pids.length).toBeGreaterThan(1);
-  for (const { pid, commandLine } of await listProcesses()) {
-    expect(commandLine).not.toMatch(secrets);
-    expect(environmentOf(pid)).not.toMatch(secrets);
-  }
-  expect(readFileSync(join(folder, "spec.json"), "utf8")).not.toMatch(secrets);
-  await account.put(`/commands/${id}`);
-  await waitForCommandEnd(account, id);
-  await expect.poll(() => existsSync(request), PATIENCE).toBe(false);
-});
+test.concurrent(
+  "keys are neither in the arguments nor in the environment of any process, but in a private file",
+  async () => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", {
+      account: { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" },
+    });
+    const wait = Buffer.from("exec sleep 60").toString("base64");
+    const { id } = await account.post("/commands", {
+      command_type: "HadoopCommand",
+      sub_command: "s3distcp",
+      sub_command_args: `--stub ${wait} --encryptionKey key-of-copy -Dfs.s3a.secret.key=$key$`,
+      macros: [{ key: "'key-of-macro'" }],
+    });
+    await eventually(async () =>
+      expect(await account.get(`/commands/${id}`)).toMatchObject({ pid: expect.any(Number) }),
+    );
+    const { folder } = filesOf(account, id).attempt(1);
+    const secrets = /secret-of-account|key-of-copy|key-of-macro/;
+    const request = join(folder, "input/copy.json");
+    const { words, account: seen } = JSON.parse(readFileSync(request, "utf8"));
+    expect(words.slice(2)).toEqual(["--encryptionKey", "key-of-copy", "-Dfs.s3a.secret.key=key-of-macro"]);
+    expect(seen.s3.credentials).toEqual({ accessKeyId: "AKIAACCESSOFACCOUNT0", secretAccessKey: "secret-of-account" });
+    expect(statSync(request).mode & 0o777).toBe(0o600);
+    const pids = (await listProcesses()).filter(
+      ({ commandLine }) => commandLine.includes(folder) || commandLine.includes("/headgate/input"),
+    );
+    expect(pids.length).toBeGreaterThan(1);
+    for (const { pid, commandLine } of await listProcesses()) {
+      expect(commandLine).not.toMatch(secrets);
+      expect(environmentOf(pid)).not.toMatch(secrets);
+    }
+    expect(readFileSync(join(folder, "spec.json"), "utf8")).not.toMatch(secrets);
+    await account.put(`/commands/${id}`);
+    await waitForCommandEnd(account, id);
+    await eventually(() => expect(existsSync(request)).toBe(false));
+  },
+);
 
 function environmentOf(pid: number): string {
   try {
@@ -250,24 +248,24 @@ function environmentOf(pid: number): string {
   }
 }
 
-test("a named pipe in place of the request file does not block the server", async () => {
+test.concurrent("a named pipe in place of the request file does not block the server", async () => {
   const account = await given.account();
   const report = printReport(copyEnd({ usedAccountKeys: true }));
   const id = await submitCopy(account, `echo up >&2; while [ -f "$REQUEST" ]; do sleep 0.05; done; ${report}`);
-  await expect.poll(() => logOf(account, id), PATIENCE).toBe("up\n");
+  await eventually(async () => expect(await logOf(account, id)).toBe("up\n"));
   const request = join(filesOf(account, id).attempt(1).folder, "input/copy.json");
   rmSync(request);
   execFileSync("mkfifo", [request]);
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
 });
 
-test("a copy of another account is not found", async () => {
+test.concurrent("a copy of another account is not found", async () => {
   const [mine, theirs] = [await given.account(), await given.account()];
   const id = await submitCopy(theirs, printReport(copyEnd()));
   for (const path of ["", "/results", "/logs", "/jobs"]) await mine.get(`/commands/${id}${path}`).refused(404);
 });
 
-test("the job of a continued copy has the files of all attempts", async () => {
+test.concurrent("the job of a continued copy has the files of all attempts", async () => {
   const account = await given.account();
   const id = await submitCopy(account, printReport(progress(100, 5, 5), copyEnd({ files: 2, earlierFiles: 3 })));
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });

@@ -153,6 +153,17 @@ test("an account whose clean-ups fail gets only a few tries per round, first for
   expect(left.filter((journal) => existsSync(journal))).toEqual([]);
 });
 
+test("the journal of a copy that is cancelled between two attempts is removed", async () => {
+  const account = await given.account();
+  const id = await submitCopy(account, "exit 1", { retry: 1, retry_delay: 5 });
+  const ended = "select from command_attempt where command_id = $1 and ended_at is not null";
+  await expect.poll(() => given.app.services.db.system.query(ended, [id]), PATIENCE).toHaveLength(1);
+  const journal = journalOf(account, id);
+  expect(existsSync(journal)).toBe(true);
+  await account.put(`/commands/${id}`);
+  await expect.poll(() => journals?.settleAll().then(() => existsSync(journal)), PATIENCE).toBe(false);
+});
+
 test("the journal of a command that was deleted with its account is removed", async () => {
   const account = await given.account();
   const gone = { id: 999_999, accountId: account.accountId };

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { kill, listLiveRuns, type LiveRun } from "../../../test/chaos/processes.ts";
 import { allFiles, operationOf } from "../../../test/support/faulty-copies.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
@@ -13,16 +13,23 @@ import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
 import { journalFile } from "../../engines/s3-copy/journal.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
-/** The real process of a copy, ended at a known moment: while the relay to the store does not answer some requests. */
+/**
+ * The real process of a copy, ended at a known moment: while the relay to the store does not answer some requests.
+ * Most of the time is waiting, so the tests run concurrently.
+ */
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 const GRACE_MS = 10_000;
 const s3 = useSeaweedFs();
+const relays: FaultyRelay[] = [];
+// After the server has stopped, because it waits for clean-ups that would not reach their store any more.
+afterAll(async () => {
+  for (const relay of relays) await relay.close();
+});
 const given = useServer({
   settings: { HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" },
 });
 const large = randomBytes(5 * MIB + 1);
-const relays: FaultyRelay[] = [];
 let store: S3Store;
 let bucket: string;
 
@@ -30,10 +37,7 @@ beforeAll(async () => {
   store = s3Store({ ...s3, endpoint: s3.endpoint, checkAddress: () => null });
   bucket = await s3.bucket();
 });
-afterAll(async () => {
-  for (const relay of relays) await relay.close();
-  await store.close();
-});
+afterAll(() => store.close());
 
 interface Held {
   readonly account: AccountClient;
@@ -112,7 +116,7 @@ async function heldUpload(more: object = {}): Promise<Held & { id: number; dest:
   const held = await heldAccount(isPart);
   const dest = `s3://${bucket}/u${++count}`;
   const id = await submit(held, `--src ${putFiles(join(held.files, "in"))} --dest ${dest}`, more);
-  await expect.poll(() => [held.held.length, doneOutputs(held, id)], PATIENCE).toEqual([4, 2]);
+  await vi.waitFor(() => expect([held.held.length, doneOutputs(held, id)]).toEqual([4, 2]), PATIENCE);
   expect(await openUploads(dest)).toHaveLength(2);
   return { ...held, id, dest };
 }
@@ -125,7 +129,7 @@ async function heldDownload(more: object = {}): Promise<Held & { id: number; out
   await store.write(`${src}/x`, large);
   const out = join(held.files, "out");
   const id = await submit(held, `--src ${src} --dest file://${out}`, more);
-  await expect.poll(() => [held.held.length, doneOutputs(held, id)], PATIENCE).toEqual([2, 2]);
+  await vi.waitFor(() => expect([held.held.length, doneOutputs(held, id)]).toEqual([2, 2]), PATIENCE);
   expect(allFiles(out)).toEqual([expect.stringMatching(/^\.put-/), "a", "b"]);
   return { ...held, id, out };
 }
@@ -138,7 +142,7 @@ async function expectComplete({ account }: Held, id: number, names: readonly str
   );
 }
 
-describe("while large uploads run", () => {
+describe.concurrent("while large uploads run", () => {
   test("a cancel aborts them within the grace", async () => {
     const { account, id, dest } = await heldUpload();
     const began = performance.now();
@@ -174,7 +178,7 @@ describe("while large uploads run", () => {
     const { account, id, dest } = await heldUpload();
     await killProcess(id);
     expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
-    await expect.poll(() => openUploads(dest), PATIENCE).toEqual([]);
+    await vi.waitFor(async () => expect(await openUploads(dest)).toEqual([]), PATIENCE);
     expect(await namesBelow(dest)).toEqual(["a", "b"]);
   });
 
@@ -190,7 +194,7 @@ describe("while large uploads run", () => {
   });
 });
 
-describe("while large files are written", () => {
+describe.concurrent("while large files are written", () => {
   test("a cancel removes what is unfinished", async () => {
     const { account, id, out } = await heldDownload();
     await account.put(`/commands/${id}`);
@@ -213,6 +217,6 @@ describe("while large files are written", () => {
     const { account, id, out } = await heldDownload();
     await killProcess(id);
     expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
-    await expect.poll(() => allFiles(out), PATIENCE).toEqual(["a", "b"]);
+    await vi.waitFor(() => expect(allFiles(out)).toEqual(["a", "b"]), PATIENCE);
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { copyEnd, printReport, submitCopy } from "../../../test/support/stub-copy.ts";
 import { useNodes } from "../../../test/support/use-nodes.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
@@ -20,11 +20,15 @@ async function heldCopy() {
   const { accountId } = nodes.account;
   const gate = join(nodes.folder, "only/accounts", String(accountId), "storage", `gate-${Math.random()}`);
   const id = await submitCopy(nodes.at("only"), `while [ ! -e ${gate} ]; do sleep 0.05; done; ${report}`);
-  await expect
-    .poll(() => nodes.at("only").get(`/commands/${id}`), PATIENCE)
-    .toMatchObject({ status: "running", pid: expect.any(Number) });
+  await waitUntilRunning(id);
   const { folder } = commandFiles(join(nodes.folder, "only"), accountId, id).attempt(1);
   return { id, folder, letGo: () => writeFileSync(gate, "") };
+}
+
+/** This server knows the process. */
+async function waitUntilRunning(id: number): Promise<void> {
+  const running = { status: "running", pid: expect.any(Number) as number };
+  await vi.waitFor(async () => expect(await nodes.at("only").get(`/commands/${id}`)).toMatchObject(running), PATIENCE);
 }
 
 async function expectDone(id: number): Promise<void> {
@@ -36,23 +40,25 @@ async function expectDone(id: number): Promise<void> {
   expect(attempts).toHaveLength(1);
 }
 
-test("a copy continues while its server is killed and started again", async () => {
-  const { id, letGo } = await heldCopy();
+/** Copies of a server that is killed and started again; one of them ends in between. */
+let copies: Record<"running" | "ended", Awaited<ReturnType<typeof heldCopy>>>;
+beforeAll(async () => {
+  const [running, ended] = await Promise.all([heldCopy(), heldCopy()]);
   await nodes.process("only").crash();
+  ended.letGo();
+  await openRunnerClient(ended.folder).waitForEnd(AbortSignal.timeout(PATIENCE.timeout));
+  expect(existsSync(join(ended.folder, "result-0.index"))).toBe(false);
   await nodes.start("only");
-  await expect
-    .poll(() => nodes.at("only").get(`/commands/${id}`), PATIENCE)
-    .toMatchObject({ status: "running", pid: expect.any(Number) });
+  copies = { running, ended };
+});
+
+test("a copy continues while its server is killed and started again", async () => {
+  const { id, letGo } = copies.running;
+  await waitUntilRunning(id);
   letGo();
   await expectDone(id);
 });
 
 test("the result of a copy that ended while no server ran is stored by the next server", async () => {
-  const { id, folder, letGo } = await heldCopy();
-  await nodes.process("only").crash();
-  letGo();
-  await openRunnerClient(folder).waitForEnd(AbortSignal.timeout(PATIENCE.timeout));
-  expect(existsSync(join(folder, "result-0.index"))).toBe(false);
-  await nodes.start("only");
-  await expectDone(id);
+  await expectDone(copies.ended.id);
 });

@@ -106,7 +106,8 @@ describe("copies that an earlier version stored", () => {
     const ids = await insertMany(account, 250);
     await Promise.all([startNode(), startNode()]);
     await vi.waitFor(async () => expect(await unmasked()).toBe(0), { timeout: 45_000, interval: 50 });
-    for (const id of ids) expect(await sealedArgs(account, id)).toBe(`--src ${id} --encryptionKey 'hunter2'`);
+    const sealed = await Promise.all(ids.map((id) => sealedArgs(account, id)));
+    expect(sealed).toEqual(ids.map((id) => `--src ${id} --encryptionKey 'hunter2'`));
     const { commands } = await account.get("/commands?per_page=100");
     expect(JSON.stringify(commands)).not.toContain("hunter2");
   });
@@ -205,34 +206,37 @@ async function unmasked(): Promise<number> {
 }
 
 async function insertOld(account: AccountClient, old: OldCopy): Promise<number> {
+  const [id] = await insertCopies(account, old, 1);
+  if (id === undefined) throw new Error("nothing inserted");
+  return id;
+}
+
+async function insertCopies(account: AccountClient, old: OldCopy, count: number): Promise<number[]> {
   const { db, keys } = given.app.services;
   const { args, encryptionKey, macros, resolved, status = "done" } = old;
   const context = sealContext(secretsColumn, account.accountId);
   const sealed = encryptionKey && keys.seal(Buffer.from(JSON.stringify({ encryptionKey })), context);
-  const [row] = await db.asAccount(account.accountId, (tx) =>
+  const rows = await db.asAccount(account.accountId, (tx) =>
     tx.query<{ id: number }>(
       `insert into command (user_id, label, cluster_id, command_type, command, secrets, macros, resolved_macros, status,
                             end_time, request_id)
        select m.user_id, 'default', l.cluster_id, 'HadoopCommand', $1, $2, $3, $4, $5, now(), 'old'
-         from membership m, cluster_label l returning id`,
+         from membership m, cluster_label l, generate_series(1, $6) returning id`,
       [
         JSON.stringify({ sub_command: "s3distcp", sub_command_args: args }),
         sealed ?? null,
         macros === undefined ? null : JSON.stringify(macros),
         resolved === undefined ? null : JSON.stringify(resolved),
         status,
+        count,
       ],
     ),
   );
-  if (row === undefined) throw new Error("nothing inserted");
-  return row.id;
+  return rows.map(({ id }) => id);
 }
 
 async function insertMany(account: AccountClient, count: number): Promise<number[]> {
-  const ids: number[] = [];
-  for (let each = 0; each < count; each += 1) {
-    ids.push(await insertOld(account, { args: "--encryptionKey ********", encryptionKey: ["hunter2"] }));
-  }
+  const ids = await insertCopies(account, { args: "--encryptionKey ********", encryptionKey: ["hunter2"] }, count);
   await given.app.services.db.system.query(
     `update command set command = json_build_object('sub_command', 's3distcp',
        'sub_command_args', '--src ' || id || ' --encryptionKey ********') where id = any ($1)`,
