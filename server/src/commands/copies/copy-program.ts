@@ -17,9 +17,10 @@ export const COPY_PROGRAM: ProgramSource = {
   title: "the copy program",
   entry: fileURLToPath(new URL("../../engines/s3-copy/process/main.ts", import.meta.url)),
   root: fileURLToPath(new URL("../..", import.meta.url)),
-  // Most of its memory is buffers: a larger young generation would only delay their release. It collects garbage itself
-  // (`dropped-memory.ts`), and such a collection would otherwise also drop compiled functions that are in use.
-  nodeOptions: ["--max-semi-space-size=4", "--expose-gc", "--no-flush-bytecode"],
+  // A young generation of 8 MiB from the start: with less, collections take a fifth of the time of small files; with more,
+  // garbage takes more memory. The process collects the rest itself (`dropped-memory.ts`); without the last option, such a
+  // collection would also drop compiled functions that are in use.
+  nodeOptions: ["--min-semi-space-size=8", "--max-semi-space-size=8", "--expose-gc", "--no-flush-bytecode"],
 };
 
 export function placedCopyProgram(setUp: Pick<ProgramSetUp, "placed" | "unready">): CopyProgram {

@@ -8,7 +8,7 @@ import { createServer as createTlsServer, getCACertificates, setDefaultCACertifi
 import { describe, expect, test } from "vitest";
 import { because } from "../../../../test/skip-reasons/skip-reasons.ts";
 import { ok, rawServer, whenClosed } from "../../../../test/support/raw-server.ts";
-import { downloaderWith, downloadRequest, downloadText } from "../../../../test/support/raw-downloads.ts";
+import { rawClientWith, getRequest, getText } from "../../../../test/support/raw-clients.ts";
 
 describe("a connection", () => {
   const limits = { connectTimeoutMs: 5_000, headersTimeoutMs: 100, bodyIdleTimeoutMs: 100 };
@@ -20,7 +20,7 @@ describe("a connection", () => {
     ["in the middle of the body", half],
   ])("that is silent %s has a time limit", async (_when, begun) => {
     const { origin } = await rawServer((socket) => socket.write(begun));
-    await expect(downloadText(downloaderWith(limits), origin)).rejects.toMatchObject({
+    await expect(getText(rawClientWith(limits), origin)).rejects.toMatchObject({
       code: "UND_ERR_HEADERS_TIMEOUT",
     });
   });
@@ -31,7 +31,7 @@ describe("a connection", () => {
   ])("that is %s before the answer or in the middle of it fails as reset", async (_what, end) => {
     for (const begun of ["", half]) {
       const { origin } = await rawServer((socket) => socket.write(begun, () => setImmediate(() => end(socket))));
-      await expect(downloadText(downloaderWith(), origin)).rejects.toMatchObject({ code: "ECONNRESET" });
+      await expect(getText(rawClientWith(), origin)).rejects.toMatchObject({ code: "ECONNRESET" });
     }
   });
 
@@ -40,7 +40,7 @@ describe("a connection", () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
     await once(server.close(), "close");
-    await expect(downloadText(downloaderWith(), `http://127.0.0.1:${port}`)).rejects.toMatchObject({
+    await expect(getText(rawClientWith(), `http://127.0.0.1:${port}`)).rejects.toMatchObject({
       code: "ECONNREFUSED",
     });
   });
@@ -48,22 +48,22 @@ describe("a connection", () => {
   test("that the store closes or writes to while it is idle is not used again", async () => {
     for (const disturb of [(socket: Socket) => socket.end(), (socket: Socket) => socket.write("?")]) {
       const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
-      const downloader = downloaderWith();
-      await downloadText(downloader, origin);
+      const client = rawClientWith();
+      await getText(client, origin);
       for (const socket of sockets) disturb(socket);
       await whenClosed(sockets[0]);
-      expect(await downloadText(downloader, origin)).toBe("x");
+      expect(await getText(client, origin)).toBe("x");
       expect(sockets).toHaveLength(2);
     }
   });
 
-  test("ends when the downloader is closed, which then refuses requests", async () => {
+  test("ends when the client is closed, which then refuses requests", async () => {
     const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
-    const downloader = downloaderWith();
-    await downloadText(downloader, origin);
-    downloader.close();
+    const client = rawClientWith();
+    await getText(client, origin);
+    client.close();
     await whenClosed(sockets[0]);
-    await expect(downloadText(downloader, origin)).rejects.toThrow("the object store is closed");
+    await expect(getText(client, origin)).rejects.toThrow("the object store is closed");
   });
 
   test("ends when its request is aborted, and the caller gets its own reason", async () => {
@@ -73,37 +73,35 @@ describe("a connection", () => {
     });
     const reason = new Error("enough");
     const controllers = [new AbortController(), new AbortController()];
-    const downloader = downloaderWith();
+    const client = rawClientWith();
     for (const { signal } of controllers) {
-      await expect(downloader.get(downloadRequest(origin), Buffer.alloc(100), signal)).rejects.toBe(reason);
+      await expect(client.send(getRequest(origin), Buffer.alloc(100), signal)).rejects.toBe(reason);
     }
-    await expect(downloader.get(downloadRequest(origin), Buffer.alloc(9), AbortSignal.abort(reason))).rejects.toBe(
-      reason,
-    );
+    await expect(client.send(getRequest(origin), Buffer.alloc(9), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(requests).toHaveLength(2);
     for (const socket of sockets) await whenClosed(socket);
   });
 
   test.each(["127.0.0.1", "localhost"])("to %s is not made if the address is refused", async (host) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(ok("x")));
-    const refusing = downloaderWith({ checkAddress: (address) => `${address} is not allowed` });
-    const refused = downloadText(refusing, origin.replace("127.0.0.1", host));
+    const refusing = rawClientWith({ checkAddress: (address) => `${address} is not allowed` });
+    const refused = getText(refusing, origin.replace("127.0.0.1", host));
     await expect(refused).rejects.toMatchObject({ kind: "refused-address" });
-    expect(await downloadText(downloaderWith(), origin.replace("127.0.0.1", host))).toBe("x"); // works if it is allowed
+    expect(await getText(rawClientWith(), origin.replace("127.0.0.1", host))).toBe("x"); // works if it is allowed
     expect(sockets).toHaveLength(1);
   });
 
   test("never carries a line break from a path or a header", async () => {
     const { origin, requests } = await rawServer((socket) => socket.write(ok("x")));
-    const downloader = downloaderWith();
+    const client = rawClientWith();
     const wrong = [
-      { ...downloadRequest(origin), path: "/a HTTP/1.1\r\nx: y" },
-      { ...downloadRequest(origin), headers: { host: "h", "x-a": "1\nx: y" } },
+      { ...getRequest(origin), path: "/a HTTP/1.1\r\nx: y" },
+      { ...getRequest(origin), headers: { host: "h", "x-a": "1\nx: y" } },
     ];
     for (const each of wrong) {
-      await expect(downloader.get(each, Buffer.alloc(9), undefined)).rejects.toThrow("must not contain line breaks");
+      await expect(client.send(each, Buffer.alloc(9), undefined)).rejects.toThrow("must not contain line breaks");
     }
-    await downloadText(downloader, origin);
+    await getText(client, origin);
     expect(requests).toHaveLength(1);
   });
 });
@@ -123,14 +121,14 @@ describe.skipIf(!openssl)("a connection by TLS", because("this machine has no op
     const body = "tls".repeat(200_000);
     const { origin, sockets } = await rawServer((socket) => socket.write(ok(body)), createTlsServer({ key, cert }));
     const into = Buffer.alloc(body.length);
-    const untrusted = downloaderWith().get(downloadRequest(origin), into, undefined);
+    const untrusted = rawClientWith().send(getRequest(origin), into, undefined);
     await expect(untrusted).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const usual = getCACertificates();
     setDefaultCACertificates([...usual, cert]);
     try {
-      const downloader = downloaderWith();
+      const client = rawClientWith();
       for (const host of ["127.0.0.1", "localhost", "localhost"]) {
-        const { bytes } = await downloader.get(downloadRequest(origin.replace("127.0.0.1", host)), into, undefined);
+        const { bytes } = await client.send(getRequest(origin.replace("127.0.0.1", host)), into, undefined);
         expect(bytes.buffer).toBe(into.buffer);
         expect(bytes.toString()).toBe(body);
         into.fill(0);
@@ -143,7 +141,7 @@ describe.skipIf(!openssl)("a connection by TLS", because("this machine has no op
 
   test("has a time limit for its handshake", async () => {
     const silent = await rawServer(() => undefined);
-    const reading = downloadText(downloaderWith({ connectTimeoutMs: 100 }), silent.origin.replace("http:", "https:"));
+    const reading = getText(rawClientWith({ connectTimeoutMs: 100 }), silent.origin.replace("http:", "https:"));
     await expect(reading).rejects.toMatchObject({ message: "the object store is silent" });
   });
 });

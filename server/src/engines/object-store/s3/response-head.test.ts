@@ -10,6 +10,7 @@ describe("the head of a response", () => {
       status: 206,
       headers: { etag: '"a:b"', "content-length": "12", "x-amz-meta-a": "" },
       length: 12,
+      isChunked: false,
       isKeptAlive: true,
     });
   });

@@ -6,37 +6,63 @@ export interface ResponseHead {
   readonly headers: IncomingHttpHeaders;
   /** The length of the body; null if the head does not contain it. */
   readonly length: number | null;
+  readonly isChunked: boolean;
   /** The connection can be used for another request. */
   readonly isKeptAlive: boolean;
 }
 
 /** Parses the status line and the headers, without the empty line at their end. Throws if they are not HTTP/1.x. */
 export function parseResponseHead(text: string): ResponseHead {
-  const [statusLine = "", ...lines] = text.split("\r\n");
-  const [, status] = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine) ?? [];
+  const statusEnd = endOfLine(text, 0);
+  const [statusLine = "", status] = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(text.slice(0, statusEnd)) ?? [];
   if (status === undefined) throw unreadableHead("is not HTTP/1.x");
   const headers = Object.create(null) as Record<string, string>; // a header may be named like a method of objects
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    if (colon < 1 || /^[ \t]|[ \t]$/.test(line.slice(0, colon))) throw unreadableHead("has a malformed header");
-    const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    // Two lengths that differ would let one response hide another.
-    if (name === "content-length" && headers[name] !== undefined && headers[name] !== value) {
-      throw unreadableHead("has two lengths");
+  for (let start = statusEnd + 2; start < text.length;) {
+    const end = endOfLine(text, start);
+    const colon = text.indexOf(":", start);
+    if (colon <= start || colon >= end || isSpace(text, start) || isSpace(text, colon - 1)) {
+      throw unreadableHead("has a malformed header");
     }
-    headers[name] = name in headers && name !== "content-length" ? `${headers[name]}, ${value}` : value;
+    const name = text.slice(start, colon).toLowerCase();
+    const value = text.slice(colon + 1, end).trim();
+    const earlier = headers[name];
+    if (earlier === undefined) headers[name] = value;
+    else if (name !== "content-length") headers[name] = `${earlier}, ${value}`;
+    // Two lengths that differ would let one response hide another.
+    else if (earlier !== value) throw unreadableHead("has two lengths");
+    start = end + 2;
   }
   return {
     status: Number(status),
     headers,
     length: lengthOf(headers),
+    isChunked: isChunked(headers),
     isKeptAlive: statusLine.startsWith("HTTP/1.1") && !/\bclose\b/i.test(headers["connection"] ?? ""),
   };
 }
 
+function endOfLine(text: string, start: number): number {
+  const end = text.indexOf("\r\n", start);
+  return end === -1 ? text.length : end;
+}
+
+function isSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code === SPACE || code === TAB;
+}
+
+const SPACE = 0x20;
+const TAB = 0x09;
+
 function unreadableHead(problem: string): ObjectStoreError {
   return new ObjectStoreError("bad-response", `the answer ${problem}`);
+}
+
+function isChunked(headers: Readonly<Record<string, string>>): boolean {
+  const encoding = headers["transfer-encoding"];
+  if (encoding === undefined) return false;
+  if (encoding.toLowerCase() !== "chunked") throw unreadableHead("has an unknown transfer encoding");
+  return true;
 }
 
 function lengthOf(headers: Readonly<Record<string, string>>): number | null {

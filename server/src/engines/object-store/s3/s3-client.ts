@@ -8,8 +8,9 @@ import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts"
 import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
 import { collectResponse, ERROR_LIMIT_BYTES, type S3Answer } from "./collect-response.ts";
-import { LengthMissing, type Downloader } from "./raw-download.ts";
+import type { RawClient } from "./raw-client.ts";
 import { RequestLimiter } from "./request-limiter.ts";
+import type { BodyRoom } from "./response-body.ts";
 import { objectPath, queryText, type S3Endpoint } from "./s3-address.ts";
 import { failureOfStatus, type S3Failure } from "./s3-failure.ts";
 import { parseError } from "./s3-xml.ts";
@@ -19,7 +20,7 @@ import type { S3Credentials, SignRequest } from "./sign-request.ts";
 interface S3ClientOptions extends S3Endpoint {
   credentials: S3Credentials;
   dispatcher: Dispatcher;
-  downloader: Downloader;
+  rawClient: RawClient;
   clock: Clock;
   /** Number of retries after the first attempt. */
   retries: number;
@@ -56,7 +57,12 @@ export interface StreamedBody {
 }
 
 export type S3Response = Dispatcher.ResponseData;
-type SignedRequest = Dispatcher.DispatchOptions & { origin: string; headers: Record<string, string> };
+type SignedRequest = Dispatcher.DispatchOptions & {
+  method: S3Call["method"];
+  origin: string;
+  headers: Record<string, string>;
+  body: Buffer | Readable | null;
+};
 
 const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
 const syncHashBytes = 64 * 1024;
@@ -102,9 +108,8 @@ export class S3Client {
 
   /** Returns what `read` makes of a response. One that it refuses with an `ObjectStoreError` is requested again. */
   collectAs<T extends object>(call: S3Call, limitBytes: number, read: (answer: S3Answer) => T): Promise<T> {
-    const { dispatcher } = this.#options;
     return this.#perform(call, async (request, place) => {
-      const answer = await collectResponse(dispatcher, request, limitBytes, call.signal);
+      const answer = await this.#exchange(request, limitBytes, call.signal);
       const isLate = call.mayFailLate === true && isSuccess(answer.status) && isError(answer.bytes);
       if (isSuccess(answer.status) && !isLate) return readOrFailure(answer, read);
       const text = answer.bytes.toString("utf8", 0, ERROR_LIMIT_BYTES);
@@ -114,15 +119,19 @@ export class S3Client {
 
   /** Like `collectAs`, for a body of many bytes: they go straight into the given memory. */
   downloadAs<T extends object>(call: S3Call, into: Buffer, read: (answer: S3Answer) => T): Promise<T> {
-    const { dispatcher, downloader } = this.#options;
     return this.#perform(call, async (request, place) => {
-      const { origin, path, headers } = request;
-      const answer = await downloader
-        .get({ origin, path, headers }, into, call.signal)
-        .catch(unlessLengthMissing(() => collectResponse(dispatcher, request, into.length, call.signal)));
+      const answer = await this.#exchange(request, into, call.signal);
       if (isSuccess(answer.status)) return readOrFailure(answer, read);
       return this.#refusal(call, place, { ...answer, text: answer.bytes.toString("utf8") });
     });
+  }
+
+  /** Bodies that are sent in pieces need the general client. */
+  #exchange(request: SignedRequest, room: BodyRoom, signal: AbortSignal | undefined): Promise<S3Answer> {
+    const { dispatcher, rawClient } = this.#options;
+    const { body } = request;
+    if (body === null || Buffer.isBuffer(body)) return rawClient.send({ ...request, body }, room, signal);
+    return collectResponse(dispatcher, request, typeof room === "number" ? room : room.length, signal);
   }
 
   async #perform<T extends object>(
@@ -236,13 +245,6 @@ async function hashOfStream({ contents }: StreamedBody): Promise<string> {
   const sha256 = createHash("sha256");
   for await (const chunk of contents()) sha256.update(chunk);
   return sha256.digest("hex");
-}
-
-function unlessLengthMissing<T>(otherwise: () => Promise<T>): (error: unknown) => Promise<T> {
-  return (error) => {
-    if (error instanceof LengthMissing) return otherwise();
-    throw error;
-  };
 }
 
 function isSuccess(status: number): boolean {

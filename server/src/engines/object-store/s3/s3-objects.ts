@@ -28,7 +28,7 @@ import { parseWriteResult } from "./s3-xml.ts";
 
 /** Calls for one object, or a range of it, in one request each. */
 const defaultReadLimitBytes = 512 * 1024 * 1024;
-/** Smaller bodies are not worth a connection of the `Downloader`. */
+/** Smaller bodies get memory of their own, of the size that the store announces. */
 const leastDownloadBytes = 256 * 1024;
 /** Answers to writes are empty. */
 export const WRITE_ANSWER_BYTES = 64 * 1024;

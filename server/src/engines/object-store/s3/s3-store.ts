@@ -5,7 +5,7 @@ import { translatedBody } from "../object-body.ts";
 import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
 import { listFolder, listObjectPages, listObjects } from "./list-objects.ts";
-import { Downloader } from "./raw-download.ts";
+import { RawClient } from "./raw-client.ts";
 import { S3Client } from "./s3-client.ts";
 import { rangeHeader, statOf } from "./s3-headers.ts";
 import { abortUpload, completeUpload, copyPart, createUpload, openUploads, uploadPart } from "./s3-multipart.ts";
@@ -48,8 +48,8 @@ export function s3Store(given: S3StoreOptions): S3Store {
   const options = { ...defaults, ...given };
   const { pageSize } = options;
   const agent = guardedAgent(options.checkAddress, options);
-  const downloader = new Downloader(options);
-  const client = new S3Client({ ...options, dispatcher: agent.dispatcher, downloader });
+  const rawClient = new RawClient(options);
+  const client = new S3Client({ ...options, dispatcher: agent.dispatcher, rawClient });
   const identity = identityOf(options);
   const store: S3Store = {
     async get(text, { range, signal } = {}) {
@@ -78,7 +78,7 @@ export function s3Store(given: S3StoreOptions): S3Store {
       return { size, modifiedAt, etag };
     },
     async close() {
-      downloader.close();
+      rawClient.close();
       await agent.close();
     },
     sharesService: (other) => identities.get(other) === identity,

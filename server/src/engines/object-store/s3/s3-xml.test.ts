@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatPartList, parseError, parseListPage, parseUploadId } from "./s3-xml.ts";
+import { formatPartList, parseError, parseListPage, parseUploadId, parseWriteResult } from "./s3-xml.ts";
 
 const entry = (key: string): string =>
   `<Contents><Key>${key}</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>7</Size></Contents>`;
@@ -67,4 +67,32 @@ test("the id of an upload is parsed and its list of parts is formatted", () => {
   expect(formatPartList([{ number: 1, etag: "x", crc32: "AAAAAA==" }])).toContain(
     "<PartNumber>1</PartNumber><ETag>&quot;x&quot;</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32></Part></Complete",
   );
+});
+
+describe("the result of a copy", () => {
+  const time = "<LastModified>2026-01-02T03:04:05.000Z</LastModified>";
+  const result = (inner: string): string =>
+    `<?xml version="1.0" encoding="UTF-8"?>\n<CopyObjectResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inner}</CopyObjectResult>`;
+
+  test.each([
+    ["in quotes", `${time}<ETag>"abc"</ETag>`],
+    ["in quotes that are escaped by name", `<ETag>&quot;abc&quot;</ETag>${time}`],
+    ["in quotes that are escaped by number", `${time}<ETag>&#34;abc&#34;</ETag>`],
+    ["without quotes", "<ETag>abc</ETag>"],
+    ["behind a comment", `<!-- <ETag>"x"</ETag> --><ETag>"abc"</ETag>`],
+    ["among unknown elements", `<Other>1</Other><ETag>"abc"</ETag>`],
+  ])("has the ETag %s", (_where, inner) => {
+    expect(parseWriteResult(result(inner), "CopyObjectResult")).toEqual({ etag: "abc", crc32: null });
+    expect(parseWriteResult(`  \n${result(inner).split("\n")[1]}`, "CopyObjectResult").etag).toBe("abc");
+  });
+
+  test("may have a checksum", () => {
+    const inner = `<ETag>"abc"</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32>`;
+    expect(parseWriteResult(result(inner), "CopyObjectResult")).toEqual({ etag: "abc", crc32: "AAAAAA==" });
+  });
+
+  test("must be the expected one, and complete", () => {
+    expect(() => parseWriteResult(result(`<ETag>"abc"</ETag>`), "CopyPartResult")).toThrow("is not a CopyPartResult");
+    expect(() => parseWriteResult(result(time), "CopyObjectResult")).toThrow("has no ETag");
+  });
 });

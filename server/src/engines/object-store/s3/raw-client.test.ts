@@ -5,8 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../../test/support/raw-server.ts";
-import { downloaderWith, downloadRequest, downloadText } from "../../../../test/support/raw-downloads.ts";
-import { LengthMissing } from "./raw-download.ts";
+import { rawClientWith, getRequest, getText } from "../../../../test/support/raw-clients.ts";
 import { s3Store } from "./s3-store.ts";
 
 describe("an answer", () => {
@@ -23,10 +22,10 @@ describe("an answer", () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     afterTest(() => server.close().closeAllConnections());
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const downloader = downloaderWith();
+    const client = rawClientWith();
     for (let each = 0; each < 3; each += 1) {
       const into = Buffer.alloc(body.length);
-      const { status, headers, bytes } = await downloader.get(downloadRequest(origin, "/b/k?x=1"), into, undefined);
+      const { status, headers, bytes } = await client.send(getRequest(origin, "/b/k?x=1"), into, undefined);
       expect([status, headers["x-asked"]]).toEqual([200, "/b/k?x=1 1"]);
       expect(bytes.buffer).toBe(into.buffer);
       expect(into.equals(body)).toBe(true);
@@ -38,8 +37,8 @@ describe("an answer", () => {
     const { origin, sockets } = await rawServer((socket, count) => {
       if (count === 3) for (const [at, each] of sockets.entries()) each.write(ok(String(at)));
     });
-    const downloader = downloaderWith();
-    const all = await Promise.all([1, 2, 3].map(() => downloadText(downloader, origin)));
+    const client = rawClientWith();
+    const all = await Promise.all([1, 2, 3].map(() => getText(client, origin)));
     expect(all.sort()).toEqual(["0", "1", "2"]);
   });
 
@@ -54,17 +53,17 @@ describe("an answer", () => {
           await nextTurn();
         }
       });
-      const downloader = downloaderWith();
-      for (let each = 0; each < 2; each += 1) expect(await downloadText(downloader, origin)).toBe(given);
+      const client = rawClientWith();
+      for (let each = 0; each < 2; each += 1) expect(await getText(client, origin)).toBe(given);
     });
     await fc.assert(arrives, { numRuns: 60 });
   });
 
   test("may be shorter than the memory, or empty", async () => {
     const { origin } = await rawServer((socket, count) => socket.write(ok(count === 1 ? "" : "short")));
-    const downloader = downloaderWith();
-    expect(await downloadText(downloader, origin)).toBe("");
-    expect(await downloadText(downloader, origin)).toBe("short");
+    const client = rawClientWith();
+    expect(await getText(client, origin)).toBe("");
+    expect(await getText(client, origin)).toBe("short");
   });
 
   test.each([
@@ -72,8 +71,8 @@ describe("an answer", () => {
     ["HTTP/1.0", ok("x").replace("HTTP/1.1", "HTTP/1.0")],
   ])("with %s ends its connection", async (_what, answer) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(answer));
-    const downloader = downloaderWith();
-    expect([await downloadText(downloader, origin), await downloadText(downloader, origin)]).toEqual(["x", "x"]);
+    const client = rawClientWith();
+    expect([await getText(client, origin), await getText(client, origin)]).toEqual(["x", "x"]);
     expect(sockets).toHaveLength(2);
   });
 
@@ -82,23 +81,76 @@ describe("an answer", () => {
     const { origin, sockets } = await rawServer((socket, count) =>
       socket.write(count === 1 ? ok(error).replace("200 OK", "503 Slow Down") : ok("y")),
     );
-    const downloader = downloaderWith();
+    const client = rawClientWith();
     const into = Buffer.from("untouched");
-    const { status, bytes } = await downloader.get(downloadRequest(origin), into, undefined);
+    const { status, bytes } = await client.send(getRequest(origin), into, undefined);
     expect([status, bytes.toString(), into.toString()]).toEqual([503, error, "untouched"]);
-    expect(await downloadText(downloader, origin)).toBe("y");
+    expect(await getText(client, origin)).toBe("y");
     expect(sockets).toHaveLength(1);
   });
 
   test.each([
-    ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"],
-    ["without a length", "HTTP/1.1 200 OK\r\n\r\nx"],
-    ["after an informational one", `HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n${ok("x")}`],
-    ["with a large error", "HTTP/1.1 500 Error\r\nContent-Length: 100000\r\n\r\n"],
-  ])("%s is left to a general client", async (_what, answer) => {
+    [
+      "in chunks",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n2;a=b\r\nyz\r\n0\r\nA: b\r\n\r\n",
+      "xyz",
+    ],
+    ["after an informational one", `HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n${ok("x")}`, "x"],
+    ["without contents", "HTTP/1.1 204 No Content\r\n\r\n", ""],
+  ])("%s is read to its end, and its connection is used again", async (_what, answer, expected) => {
     const { origin, sockets } = await rawServer((socket) => socket.write(answer));
-    await expect(downloadText(downloaderWith(), origin)).rejects.toBeInstanceOf(LengthMissing);
+    const client = rawClientWith();
+    for (let each = 0; each < 2; each += 1) expect(await getText(client, origin)).toBe(expected);
+    expect(sockets).toHaveLength(1);
+  });
+
+  test("without a length ends with its connection", async () => {
+    const { origin } = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nxyz"));
+    expect(await getText(rawClientWith(), origin)).toBe("xyz");
+  });
+
+  test.each([
+    ["of known length", "Content-Length: 100000\r\n\r\n"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n"],
+  ])("that is a large error %s is read in part, and its connection is not used again", async (_what, headers) => {
+    const large = `HTTP/1.1 500 Error\r\n${headers}${"x".repeat(70_000)}`;
+    const { origin, sockets } = await rawServer((socket, count) => socket.write(count === 1 ? large : ok("fine")));
+    const client = rawClientWith();
+    const { status, bytes } = await client.send(getRequest(origin), 100, undefined);
+    expect([status, bytes.length]).toEqual([500, 64 * 1024]);
     await whenClosed(sockets[0]);
+    expect(await getText(client, origin)).toBe("fine");
+  });
+
+  test("in chunks, in pieces of any size, is put together", async () => {
+    const arrives = fc.asyncProperty(
+      fc.array(fc.string({ minLength: 1, maxLength: 30, unit: "grapheme-ascii" }), { maxLength: 3 }),
+      fc.infiniteStream(fc.integer({ min: 1, max: 20 })),
+      async (chunks, sizes) => {
+        const body = [...chunks, ""].map((each) => `${each.length.toString(16)}\r\n${each}\r\n`).join("");
+        const answer = Buffer.from(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${body}`);
+        const { origin } = await rawServer(async (socket) => {
+          for (let at = 0; at < answer.length;) {
+            const size = sizes.next().value ?? 1;
+            socket.write(answer.subarray(at, at + size));
+            at += size;
+            await nextTurn();
+          }
+        });
+        const client = rawClientWith();
+        for (let each = 0; each < 2; each += 1) expect(await getText(client, origin)).toBe(chunks.join(""));
+      },
+    );
+    await fc.assert(arrives, { numRuns: 60 });
+  });
+
+  test("to HEAD has no body, whatever length it announces", async () => {
+    const { origin } = await rawServer((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"));
+    const client = rawClientWith();
+    for (let each = 0; each < 2; each += 1) {
+      const { headers, bytes } = await client.send({ ...getRequest(origin), method: "HEAD" }, 0, undefined);
+      expect([headers["content-length"], bytes.length]).toEqual(["5", 0]);
+    }
   });
 
   test.each([
@@ -106,13 +158,38 @@ describe("an answer", () => {
     ["with more bytes than announced", `${ok("x")}y`],
     ["with two lengths", ok("x", "Content-Length: 2")],
     ["with an endless head", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(20_000)}`],
+    ["with a chunk that has no length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"],
+    ["with a chunk that does not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n"],
+    [
+      "with more in chunks than allowed",
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n${"x".repeat(101)}`,
+    ],
+    ["in an unknown encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"],
     ["of another protocol", "220 smtp.example.com\r\n\r\n"],
   ])("%s is an error, and its connection is not used again", async (_what, answer) => {
     const { origin, sockets } = await rawServer((socket, count) => socket.write(count === 1 ? answer : ok("fine")));
-    const downloader = downloaderWith();
-    await expect(downloadText(downloader, origin)).rejects.toMatchObject({ kind: "bad-response" });
-    expect(await downloadText(downloader, origin)).toBe("fine");
+    const client = rawClientWith();
+    await expect(getText(client, origin)).rejects.toMatchObject({ kind: "bad-response" });
+    expect(await getText(client, origin)).toBe("fine");
     expect(sockets).toHaveLength(2);
+  });
+});
+
+describe("a request", () => {
+  test("with a body is sent with its length", async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<[string | undefined, string | undefined, string]>();
+    const server = createHttpServer((request, response) => {
+      void request.toArray().then((chunks) => {
+        resolve([request.method, request.headers["content-length"], Buffer.concat(chunks).toString()]);
+        response.end();
+      });
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    afterTest(() => server.close().closeAllConnections());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const put = { ...getRequest(origin), method: "PUT", body: Buffer.from("contents") } as const;
+    await rawClientWith().send(put, 0, undefined);
+    expect(await asked).toEqual(["PUT", "8", "contents"]);
   });
 });
 
@@ -126,14 +203,14 @@ describe("a large object of a store", () => {
     return store;
   };
 
-  test("that comes in chunks is read by the general client", async () => {
+  test("that comes in chunks is read by one request", async () => {
     const range = `Content-Range: bytes 0-${body.length - 1}/400000`;
     const chunks = ["Transfer-Encoding: chunked", "", body.length.toString(16), body, "0", "", ""];
     const answer = [...head, range, ...chunks].join("\r\n").replace("200", "206");
     const { origin, requests } = await rawServer((socket) => socket.write(answer));
     const { bytes } = await storeAt(origin).read("s3://bucket/k", { range: { offset: 0, length: body.length } });
     expect(bytes.toString()).toBe(body);
-    expect(requests).toHaveLength(2);
+    expect(requests).toHaveLength(1);
   });
 
   test("is requested again after an error, a reset and half an answer", async () => {

@@ -1,0 +1,215 @@
+import { ObjectStoreError } from "../object-store-error.ts";
+import { ERROR_LIMIT_BYTES } from "./collect-response.ts";
+import type { ResponseHead } from "./response-head.ts";
+
+/** The body of a response while it arrives. */
+export interface ArrivingBody {
+  /** Where the socket may write the next bytes; undefined: they must be passed to `add`. */
+  room(): Buffer | undefined;
+  /** So many bytes were written into the room. */
+  filled(count: number): void;
+  /** Returns how many of the bytes belong to the body. */
+  add(bytes: Buffer): number;
+  readonly isComplete: boolean;
+  /** The connection cannot be used again: its end is the end of the body, or the body was not read to its end. */
+  readonly endsConnection: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Where the body of a success goes, or how large it may be. */
+export type BodyRoom = Buffer | number;
+
+export function bodyOf(head: ResponseHead, method: string, room: BodyRoom): ArrivingBody {
+  const { status, length, isChunked } = head;
+  if (method === "HEAD" || status === 204 || status === 304) return new SizedBody(Buffer.alloc(0));
+  const isSuccess = status >= 200 && status < 300;
+  const limit = isSuccess ? limitOf(room) : ERROR_LIMIT_BYTES;
+  if (length !== null && isSuccess && length > limit) throw tooLong(limit);
+  if (length !== null && length <= limit) {
+    return new SizedBody(isSuccess && typeof room !== "number" ? room.subarray(0, length) : Buffer.allocUnsafe(length));
+  }
+  const memory = isSuccess && typeof room !== "number" ? room : Buffer.alloc(0);
+  const gathered = new GatheredBytes(memory, limit, !isSuccess);
+  return isChunked ? new ChunkedBody(gathered) : new EndlessBody(gathered);
+}
+
+function limitOf(room: BodyRoom): number {
+  return typeof room === "number" ? room : room.length;
+}
+
+export function tooLong(bytes: number): ObjectStoreError {
+  return new ObjectStoreError("bad-response", `the answer is larger than ${bytes} bytes`);
+}
+
+/** A body of known length goes straight to its place. */
+class SizedBody implements ArrivingBody {
+  readonly endsConnection = false;
+  readonly bytes: Buffer;
+  #count = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get isComplete(): boolean {
+    return this.#count === this.bytes.length;
+  }
+
+  room(): Buffer | undefined {
+    return this.isComplete ? undefined : this.bytes.subarray(this.#count);
+  }
+
+  filled(count: number): void {
+    this.#count += count;
+  }
+
+  add(bytes: Buffer): number {
+    const count = bytes.copy(this.bytes, this.#count);
+    this.#count += count;
+    return count;
+  }
+}
+
+/** Bytes of a body whose length is not known. */
+class GatheredBytes {
+  readonly #limit: number;
+  readonly #isCutAtLimit: boolean;
+  #memory: Buffer;
+  #count = 0;
+  isCut = false;
+
+  constructor(memory: Buffer, limit: number, isCutAtLimit: boolean) {
+    this.#memory = memory;
+    this.#limit = limit;
+    this.#isCutAtLimit = isCutAtLimit;
+  }
+
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.#count);
+  }
+
+  add(given: Buffer): void {
+    this.isCut = this.#isCutAtLimit && this.#count + given.length > this.#limit;
+    const bytes = this.isCut ? given.subarray(0, this.#limit - this.#count) : given;
+    const end = this.#count + bytes.length;
+    if (end > this.#limit) throw tooLong(this.#limit);
+    if (end > this.#memory.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(end, 2 * this.#memory.length), this.#limit));
+      this.bytes.copy(larger);
+      this.#memory = larger;
+    }
+    bytes.copy(this.#memory, this.#count);
+    this.#count = end;
+  }
+}
+
+/** A body that ends with its connection, or where the rest of an error is not read. */
+class EndlessBody implements ArrivingBody {
+  readonly endsConnection = true;
+  readonly #gathered: GatheredBytes;
+
+  constructor(gathered: GatheredBytes) {
+    this.#gathered = gathered;
+  }
+
+  get isComplete(): boolean {
+    return this.#gathered.isCut;
+  }
+
+  get bytes(): Buffer {
+    return this.#gathered.bytes;
+  }
+
+  room(): undefined {
+    return undefined;
+  }
+
+  filled(): void {
+    throw new Error("there is no room");
+  }
+
+  add(bytes: Buffer): number {
+    this.#gathered.add(bytes);
+    return bytes.length;
+  }
+}
+
+const LINE_LIMIT = 8 * 1024;
+const NEW_LINE = 0x0a;
+
+/** A body in chunks: before each stands its length, and a chunk without bytes ends the body. */
+class ChunkedBody implements ArrivingBody {
+  readonly #gathered: GatheredBytes;
+  #expects: "length" | "data" | "line end" | "trailer" | "nothing" = "length";
+  #line = "";
+  #left = 0;
+
+  constructor(gathered: GatheredBytes) {
+    this.#gathered = gathered;
+  }
+
+  get isComplete(): boolean {
+    return this.#expects === "nothing" || this.#gathered.isCut;
+  }
+
+  get endsConnection(): boolean {
+    return this.#gathered.isCut;
+  }
+
+  get bytes(): Buffer {
+    return this.#gathered.bytes;
+  }
+
+  room(): undefined {
+    return undefined;
+  }
+
+  filled(): void {
+    throw new Error("there is no room");
+  }
+
+  add(bytes: Buffer): number {
+    let at = 0;
+    while (at < bytes.length && !this.isComplete) {
+      at += this.#expects === "data" ? this.#takeData(bytes.subarray(at)) : this.#takeLine(bytes.subarray(at));
+    }
+    return at;
+  }
+
+  #takeData(bytes: Buffer): number {
+    const count = Math.min(this.#left, bytes.length);
+    this.#gathered.add(bytes.subarray(0, count));
+    this.#left -= count;
+    if (this.#left === 0) this.#expects = "line end";
+    return count;
+  }
+
+  #takeLine(bytes: Buffer): number {
+    const end = bytes.indexOf(NEW_LINE);
+    const count = end === -1 ? bytes.length : end + 1;
+    this.#line += bytes.toString("latin1", 0, count);
+    if (this.#line.length > LINE_LIMIT) throw malformed();
+    if (end === -1) return count;
+    const line = this.#line;
+    this.#line = "";
+    if (!line.endsWith("\r\n")) throw malformed();
+    this.#endLine(line.slice(0, -2));
+    return count;
+  }
+
+  #endLine(line: string): void {
+    if (this.#expects === "length") {
+      const [, digits] = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/.exec(line) ?? [];
+      if (digits === undefined) throw malformed();
+      this.#left = Number.parseInt(digits, 16);
+      this.#expects = this.#left === 0 ? "trailer" : "data";
+    } else if (this.#expects === "line end") {
+      if (line !== "") throw malformed();
+      this.#expects = "length";
+    } else if (line === "") this.#expects = "nothing"; // the trailers before it say nothing that we need
+  }
+}
+
+function malformed(): ObjectStoreError {
+  return new ObjectStoreError("bad-response", "the answer has a malformed chunk");
+}
