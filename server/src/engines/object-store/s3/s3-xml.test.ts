@@ -75,6 +75,7 @@ describe("the result of a copy", () => {
     `<?xml version="1.0" encoding="UTF-8"?>\n<CopyObjectResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inner}</CopyObjectResult>`;
 
   test.each([
+    ["among checksums", `${time}<ChecksumCRC64NVME>TlZZZITf7tw=</ChecksumCRC64NVME><ETag>&#34;abc&#34;</ETag>`],
     ["in quotes", `${time}<ETag>"abc"</ETag>`],
     ["in quotes that are escaped by name", `<ETag>&quot;abc&quot;</ETag>${time}`],
     ["in quotes that are escaped by number", `${time}<ETag>&#34;abc&#34;</ETag>`],

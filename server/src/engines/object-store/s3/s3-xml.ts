@@ -63,10 +63,6 @@ export function parseError(xml: string): ErrorDocument {
   return { code: word("Code"), region: word("Region"), endpoint: word("Endpoint") };
 }
 
-/** What most stores answer to a copy. The parser would take longer than the rest of the request. */
-const PLAIN_RESULT =
-  /^\s*(?:<\?xml [^<>]*\?>\s*)?<(Copy(?:Object|Part)Result)(?: xmlns="[^"<>]*")?>(?:\s*<LastModified>[^<>&]*<\/LastModified>)?\s*<ETag>(?:"|&quot;|&#34;)([^"<>&]*)(?:"|&quot;|&#34;)<\/ETag>(?:\s*<LastModified>[^<>&]*<\/LastModified>)?\s*<\/\1>\s*$/;
-
 /** The result of a copy inside the store, of a copied part, or of a completed upload. */
 export interface WriteResult {
   readonly etag: string;
@@ -74,10 +70,36 @@ export interface WriteResult {
 }
 
 export function parseWriteResult(xml: string, name: WriteResultName): WriteResult {
-  const plain = PLAIN_RESULT.exec(xml);
-  if (plain?.[1] === name) return { etag: plain[2] ?? "", crc32: null };
+  const flat = flatElements(xml, name);
+  const etag = flat?.get("ETag");
+  if (flat !== undefined && etag !== undefined) {
+    return { etag: etag.replaceAll(QUOTE, ""), crc32: flat.get("ChecksumCRC32") ?? null };
+  }
   const root = rootOf(xml.trimStart(), name); // spaces keep the connection alive while the store works
   return { etag: required(root, "ETag").replaceAll('"', ""), crc32: textOf(root, "ChecksumCRC32") };
+}
+
+const QUOTE = /"|&quot;|&#34;/g;
+const DECLARATION = /^\s*(?:<\?xml [^<>]*\?>\s*)?/;
+const FLAT_ELEMENT = /\s*<(\w+)>((?:[^<>&]|&quot;|&#34;)*)<\/\1>/y;
+
+/**
+ * The texts of a document that consists of elements without attributes, children and escapes, except for quotes. Undefined
+ * for any other: it needs the parser, which takes longer than the rest of a request.
+ */
+function flatElements(xml: string, rootName: string): Map<string, string> | undefined {
+  const start = DECLARATION.exec(xml)?.[0].length ?? 0;
+  const begin = [`<${rootName}>`, `<${rootName} xmlns="${NAMESPACE}">`].find((tag) => xml.startsWith(tag, start));
+  if (begin === undefined) return undefined;
+  const texts = new Map<string, string>();
+  let end = start + begin.length;
+  for (FLAT_ELEMENT.lastIndex = end; ;) {
+    const [, name = "", text = ""] = FLAT_ELEMENT.exec(xml) ?? [];
+    if (name === "") break;
+    if (!texts.has(name)) texts.set(name, text);
+    end = FLAT_ELEMENT.lastIndex;
+  }
+  return xml.slice(end).trim() === `</${rootName}>` ? texts : undefined;
 }
 
 type WriteResultName = "CopyObjectResult" | "CopyPartResult" | "CompleteMultipartUploadResult";
