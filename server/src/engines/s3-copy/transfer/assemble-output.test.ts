@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { limitConcurrency } from "../../../lib/limit-concurrency.ts";
@@ -181,6 +182,39 @@ describe("an assembled output", () => {
     });
     await expect(failing).rejects.toThrow("no such source");
     expect(running).toBe(0);
+  });
+
+  test("keeps the memory of a part while reads still write into it, if another read has failed", async () => {
+    const budget = new RecordedBudget();
+    const [failed, others] = [Promise.withResolvers<never>(), Promise.withResolvers<void>()];
+    const count = 64; // the assembly waits for its reads after so many
+    let begun = 0;
+    const read: Storage["read"] = async (_, __, into = Buffer.alloc(0)) => {
+      begun += 1;
+      if (begun === count) failed.reject(new Error("no such source"));
+      await (begun === 1 ? failed.promise : others.promise);
+      return { bytes: into, attributes: {} };
+    };
+    const writer = {
+      write: () => Promise.resolve(),
+      finish: () => Promise.resolve(),
+      discard: () => Promise.resolve(),
+    };
+    const failing = assembleOutput(outputOf(Array.from({ length: count }, () => 1024)), { read }, writer, {
+      partBytes: 5 * MIB,
+      copyPartBytes: 64 * MIB,
+      inSlot: limitConcurrency(count),
+      budget,
+      buffers: new PartBuffers(5 * MIB, 64 * MIB),
+      onWritten: () => undefined,
+    });
+    await expect(failed.promise).rejects.toThrow("no such source");
+    await nextTurn();
+    expect(begun).toBe(count);
+    expect(budget.given).toEqual([]);
+    others.resolve();
+    await expect(failing).rejects.toThrow("no such source");
+    expect(budget.given).toEqual(budget.taken);
   });
 });
 

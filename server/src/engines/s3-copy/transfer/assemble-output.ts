@@ -141,13 +141,14 @@ class Assembly {
     if (part === undefined) return;
     this.#part = undefined;
     const place = this.#next(part.filled);
+    const reads = [...part.reads]; // a copy, because `#read` empties the list
     this.#run(async () => {
       try {
-        await Promise.all(part.reads);
+        await Promise.all(reads);
         this.#throwIfFailed(); // a read that was already removed from the list may have failed
         await this.#writer.write({ ...place, bytes: [part.buffer.subarray(0, part.filled)] });
       } finally {
-        await Promise.allSettled(part.reads); // they may still write into the buffer
+        await Promise.allSettled(reads); // they may still write into the buffer
         this.#close(part);
       }
       this.#options.onWritten(part.filled);
