@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { useCopyFolders } from "../../../test/support/copy-folders.ts";
 import { Journal, journalFile } from "./journal.ts";
@@ -10,6 +11,15 @@ const { copies, folder, put, contentsOf, putFiles } = given;
 function takeBackCompletion(command: string): void {
   const path = journalFile(copies.request("", { command }).journalFolder);
   writeFileSync(path, readFileSync(path, "utf8").replace('["complete"]\n', ""));
+}
+
+/** Writes files at the destination; null removes one. */
+async function change(dest: string, contents: Readonly<Record<string, string | null>>): Promise<void> {
+  for (const [name, text] of Object.entries(contents)) {
+    const path = `${dest}/${name}`.replace("file://", "");
+    if (text === null) await (dest.startsWith("s3") ? given.store.delete(`${dest}/${name}`) : rm(path));
+    else await (dest.startsWith("s3") ? put(dest, { [name]: text }) : writeFile(path, text));
+  }
 }
 
 describe("a later attempt", () => {
@@ -49,6 +59,47 @@ describe("a later attempt", () => {
     expect((await copies.run(`${args} --deleteOnSuccess`, { command: "deleting" })).end.failure).toBeNull();
     expect(await contentsOf(src)).toEqual({});
     expect(await contentsOf(dest)).toEqual({ log: "12" });
+  });
+
+  test.each(["s3", "file"])("copies outputs again that were removed or replaced meanwhile: %s", async (scheme) => {
+    const command = `emptied-${scheme}`;
+    const src = putFiles(command, { a: "precious", b: "2", c: "3" });
+    const dest = scheme === "s3" ? folder() : `file://${copies.files}/${command}-out`;
+    const args = `--src ${src} --dest ${dest} --deleteOnSuccess`;
+    expect((await copies.run(args.replace(" --deleteOnSuccess", ""), { command })).end.failure).toBeNull();
+    takeBackCompletion(command);
+    await change(dest, { a: null, b: "other" });
+    expect((await copies.run(args, { command })).end).toMatchObject({ failure: null, files: 2, earlierFiles: 1 });
+    const copied = scheme === "s3" ? await contentsOf(dest) : given.filesIn(`${command}-out`);
+    expect(copied).toEqual({ a: "precious", b: "2", c: "3" });
+    expect(given.filesIn(command)).toEqual({});
+  });
+
+  test("copies outputs again that are gone from a destination that may exist", async () => {
+    const command = "emptied-existing";
+    const [src, dest] = [putFiles(command, { a: "precious" }), folder()];
+    const args = `--src ${src} --dest ${dest} --previousManifest ${dest}/none --requirePreviousManifest=false`;
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    takeBackCompletion(command);
+    await change(dest, { a: null });
+    expect((await copies.run(`${args} --deleteOnSuccess`, { command })).end.failure).toBeNull();
+    expect(await contentsOf(dest)).toEqual({ a: "precious" });
+  });
+
+  test("deletes no source if all outputs were finished but one is gone or has another size", async () => {
+    for (const [command, now] of [
+      ["gone", null],
+      ["replaced", "other"],
+    ] as const) {
+      const [src, dest] = [putFiles(command, { a: "precious", b: "2" }), folder()];
+      await copies.run(`--src ${src} --dest ${dest}`, { command });
+      await change(dest, { b: now });
+      const { end } = await copies.run(`--src ${src} --dest ${dest} --deleteOnSuccess`, { command });
+      expect(end.failure).toContain(
+        `${dest}/b: an earlier attempt has copied it, but it was removed or replaced since`,
+      );
+      expect(given.filesIn(command)).toEqual({ a: "precious", b: "2" });
+    }
   });
 
   test("fails if the destination has a file that no attempt has begun", async () => {

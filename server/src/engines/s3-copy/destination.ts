@@ -1,7 +1,9 @@
 import { CopyError } from "./copy-error.ts";
+import type { FinishedOutputs } from "./finished-outputs.ts";
 import type { Journal } from "./journal.ts";
 import type { CopyOptions } from "./options/copy-options.ts";
 import { compareUtf8 } from "../../lib/compare-utf8.ts";
+import { SizesInOrder } from "./plan/skip-done.ts";
 import { RecordSorter } from "./sorted-file/record-sorter.ts";
 import type { SortedRecords } from "./sorted-file/sorted-records.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -20,16 +22,57 @@ interface DestinationParts {
 
 /**
  * §4.4: the destination must not exist. Outputs that an earlier attempt of the same command has begun do not count. With
- * options that continue in an existing folder, nothing is checked.
+ * options that continue in an existing folder, nothing is checked. Returns the names and sizes at the destination if there
+ * was an earlier attempt, otherwise null.
  */
-export async function checkDestination(options: CopyOptions, parts: DestinationParts): Promise<void> {
-  if (mayExist(options)) return;
+export async function checkDestination(options: CopyOptions, parts: DestinationParts): Promise<SortedRecords | null> {
   const { dest } = options;
-  const found = parts.journal.isContinued ? await findForeign(dest, parts) : await findAny(dest, parts.to);
-  if (found === undefined) return;
-  throw new CopyError(
-    `${dest}: the destination exists already (it has ${found}); name another one, or remove it first`,
-  );
+  const { to, journal, scratchFolder, signal } = parts;
+  if (!journal.isContinued) {
+    if (!mayExist(options)) refuseExisting(dest, await findAny(dest, to));
+    return null;
+  }
+  const found = await sorted(sizesBelow(dest, to), scratchFolder, signal);
+  try {
+    if (!mayExist(options)) refuseExisting(dest, await findForeign(found, parts));
+    return found;
+  } catch (error) {
+    found.close();
+    throw error;
+  }
+}
+
+function refuseExisting(dest: string, name: string | undefined): void {
+  if (name === undefined) return;
+  throw new CopyError(`${dest}: the destination exists already (it has ${name}); name another one, or remove it first`);
+}
+
+/**
+ * Fails if an output that an earlier attempt has finished is not at the destination any more: its sources must not be
+ * deleted. `found`: the names and sizes at the destination.
+ */
+export async function checkStillThere(
+  finished: FinishedOutputs,
+  found: SortedRecords,
+  {
+    dest,
+    scratchFolder,
+    signal,
+  }: { readonly dest: string; readonly scratchFolder: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const outputs = await sorted(finished.outputs(), scratchFolder, signal);
+  try {
+    const sizes = new SizesInOrder(found);
+    for (const cursor = outputs.cursor(); cursor.advance();) {
+      if (sizes.sizeOf(cursor.key) === Number(cursor.value)) continue;
+      throw new CopyError(
+        `${outputUri(dest, cursor.key)}: an earlier attempt has copied it, but it was removed or replaced since; no ` +
+          "source is deleted. Submit the command again with another destination",
+      );
+    }
+  } finally {
+    outputs.close();
+  }
 }
 
 /** Whether the destination may have files that this command has not written. */
@@ -43,29 +86,35 @@ async function findAny(dest: string, to: Storage): Promise<string | undefined> {
 }
 
 /** Compares the sorted names of the destination with those in the journal: neither has to fit into memory. */
-async function findForeign(dest: string, parts: DestinationParts): Promise<string | undefined> {
-  const { to, journal, scratchFolder, signal } = parts;
-  const begun = await sorted(journal.begunNames(), scratchFolder, signal);
+async function findForeign(
+  found: SortedRecords,
+  { journal, scratchFolder, signal }: DestinationParts,
+): Promise<string | undefined> {
+  const begun = await sorted(withoutSizes(journal.begunNames()), scratchFolder, signal);
   try {
-    const found = await sorted(namesBelow(dest, to), scratchFolder, signal);
-    try {
-      return firstMissing(found, begun);
-    } finally {
-      found.close();
-    }
+    return firstMissing(found, begun);
   } finally {
     begun.close();
   }
 }
 
-async function* namesBelow(dest: string, to: Storage): AsyncGenerator<string> {
-  for await (const page of to.list(dest)) for (const { name } of page) yield name;
+interface NamedSize {
+  readonly name: string;
+  readonly size: number;
 }
 
-async function sorted(names: AsyncIterable<string>, folder: string, signal: AbortSignal): Promise<SortedRecords> {
+async function* sizesBelow(dest: string, to: Storage): AsyncGenerator<NamedSize> {
+  for await (const page of to.list(dest)) yield* page;
+}
+
+async function* withoutSizes(names: AsyncIterable<string>): AsyncGenerator<NamedSize> {
+  for await (const name of names) yield { name, size: 0 };
+}
+
+async function sorted(files: AsyncIterable<NamedSize>, folder: string, signal: AbortSignal): Promise<SortedRecords> {
   const sorter = new RecordSorter(folder);
   try {
-    for await (const name of names) sorter.add(name, "");
+    for await (const { name, size } of files) sorter.add(name, String(size));
   } catch (error) {
     sorter.close();
     throw error;

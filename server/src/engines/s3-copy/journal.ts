@@ -181,7 +181,8 @@ export class Journal implements Leftovers {
       if (line[0] === "begin") for (const name of line.slice(1)) yield { name, state: "begun" };
       if (line[0] === "void") yield { name: line[1], state: "void" };
       if (line[0] === "done") {
-        yield isTrusted ? { name: line[1], state: "done", digest: line[5] } : { name: line[1], state: "begun" };
+        const [, name, , size, , digest] = line;
+        yield isTrusted ? { name, state: "done", digest, size } : { name, state: "begun" };
       }
       if (line[0] === "append") {
         yield { name: line[1], state: "original", original: { size: line[2], modifiedMs: line[3] } };

@@ -1,27 +1,24 @@
-import { fileFailure } from "../object-store/file/file-failure.ts";
-import { ObjectStoreError } from "../object-store/object-store-error.ts";
 import type { AgentLimits } from "../object-store/guarded-agent.ts";
 import { removeLeftovers, removeSuperseded } from "./clean-up.ts";
-import { CopyError } from "./copy-error.ts";
 import { CopyMeter } from "./copy-progress.ts";
 import type { CopyRequest } from "./copy-request.ts";
-import { checkDestination, mayExist, outputUri } from "./destination.ts";
+import { checkDestination, checkStillThere, mayExist, outputUri } from "./destination.ts";
+import { explainFailure } from "./explain-failure.ts";
 import type { FinishedOutputs } from "./finished-outputs.ts";
 import { Journal } from "./journal.ts";
 import type { NotedSource } from "./journal-line.ts";
 import { findSources, manifestContents, openPreviousManifest } from "./copy-manifests.ts";
 import { manifestSources } from "./plan/manifest-sources.ts";
 import { listSources } from "./list-sources.ts";
-import { ManifestError } from "./manifest/manifest-entry.ts";
 import { CopyArgumentError } from "./options/copy-argument-error.ts";
 import type { CopyOptions } from "./options/copy-options.ts";
 import { parseCopyOptions } from "./options/parse-options.ts";
 import type { PlanSummary } from "./plan/plan-context.ts";
 import { planOutputs, type CopyPlan } from "./plan/plan-outputs.ts";
-import { CopyPlanError } from "./plan/copy-plan-error.ts";
 import type { PlannedOutput } from "./plan/planned-output.ts";
 import type { CopyEnd, ReportLine } from "./report.ts";
 import { reportCopied } from "./report-copied.ts";
+import type { SortedRecords } from "./sorted-file/sorted-records.ts";
 import { COPY_LIMIT_BYTES } from "./storage/s3-storage.ts";
 import { Storages } from "./storage/storages.ts";
 import { runOutputs } from "./transfer/run-outputs.ts";
@@ -47,9 +44,6 @@ interface CopyParts {
   readonly storages: Storages;
   readonly slots: number;
 }
-
-/** Errors with messages for users. */
-const KNOWN_ERRORS = [CopyError, CopyArgumentError, CopyPlanError, ManifestError, ObjectStoreError];
 
 /** Limits of requests, which tests reduce. */
 export type CopyLimits = Partial<Omit<AgentLimits, "maxConnections"> & { readonly retries: number }>;
@@ -77,6 +71,8 @@ class Copy {
   readonly #meter: CopyMeter;
   #journal: Journal | undefined;
   #storages: Storages | undefined;
+  /** The names and sizes at the destination after earlier attempts. */
+  #found: SortedRecords | null = null;
 
   constructor(request: CopyRequest, channels: CopyChannels, limits: CopyLimits) {
     this.#request = request;
@@ -99,13 +95,16 @@ class Copy {
     const storages = (this.#storages = new Storages({ request, options, journal, slots, signal, limits }));
     await removeLeftovers(storages, { left: journal, notes: journal }, options.dest, this.#signal);
     const { scratchFolder } = this.#request;
-    await checkDestination(options, { to: storages.to, journal, scratchFolder, signal: this.#signal });
+    this.#found = await checkDestination(options, { to: storages.to, journal, scratchFolder, signal });
     if (!journal.isComplete) {
       await this.#transfer(options, { journal, storages, slots });
       await storages.to.settle();
       await journal.noteComplete();
     }
-    const finished = await journal.finishedOutputs(scratchFolder, this.#signal);
+    const finished = await journal.finishedOutputs(scratchFolder, signal);
+    if (journal.isComplete && this.#found !== null) {
+      await checkStillThere(finished, this.#found, { dest: options.dest, scratchFolder, signal });
+    }
     if (options.deleteOnSuccess) await this.#deleteSources(storages, finished);
     await this.#reportCopied(options.dest, finished);
   }
@@ -182,6 +181,7 @@ class Copy {
     const read = { inSlot: runNow, onRead: () => undefined, signal: this.#signal };
     const manifest = await openPreviousManifest(options, storages, read);
     const fromManifest = options.copyFromManifest && manifest !== undefined;
+    const losesWrites = storages.to.scheme === "file";
     const sources = fromManifest
       ? findSources(manifestSources(manifest), options, { storages, slots })
       : listSources(options, storages);
@@ -192,7 +192,8 @@ class Copy {
       srcScheme: options.srcScheme,
       previousManifest: fromManifest ? undefined : manifest,
       manifestName: options.outputManifest,
-      earlier: journal.isContinued ? journal.earlierOutputs({ losesWrites: storages.to.scheme === "file" }) : undefined,
+      earlier:
+        this.#found === null ? undefined : { outputs: journal.earlierOutputs({ losesWrites }), found: this.#found },
       signal: this.#signal,
     });
   }
@@ -252,7 +253,7 @@ class Copy {
 
   end(error: unknown): CopyEnd {
     this.#meter.stop();
-    if (error !== null) this.#channels.log(explain(error));
+    if (error !== null) this.#channels.log(explainFailure(error));
     this.#channels.log(this.#meter.summary());
     this.#meter.report({ progress: this.#meter.progress() });
     const { files, bytes, earlierFiles } = this.#meter;
@@ -261,13 +262,14 @@ class Copy {
       bytes,
       earlierFiles,
       retries: this.#retries(),
-      failure: error === null ? null : explain(error),
+      failure: error === null ? null : explainFailure(error),
       isRefused: error instanceof CopyArgumentError,
       usedAccountKeys: files > 0 && this.#storages?.usesAccountKeys === true,
     };
   }
 
   async close(): Promise<void> {
+    this.#found?.close();
     await this.#storages?.close().catch(() => undefined);
     await this.#journal?.close();
   }
@@ -285,11 +287,4 @@ async function removeSources(sources: readonly NotedSource[], storages: Storages
 
 function runNow<T>(work: () => Promise<T>): Promise<T> {
   return work();
-}
-
-/** One line for the user. */
-function explain(given: unknown): string {
-  const error = fileFailure("the journal or a temporary file of the copy", given);
-  if (KNOWN_ERRORS.some((known) => error instanceof known)) return (error as Error).message; // they are all errors
-  return `the copy failed: ${error instanceof Error ? error.message : String(error)}`;
 }

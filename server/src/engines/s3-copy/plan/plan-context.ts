@@ -1,7 +1,7 @@
 import type { ManifestEntry } from "../manifest/manifest-entry.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
 import type { DestinationScheme } from "./output-names.ts";
-import type { EarlierOutput } from "./skip-done.ts";
+import type { EarlierWork } from "./skip-done.ts";
 
 export type PlanOptions = Pick<
   CopyOptions,
@@ -18,8 +18,8 @@ export interface PlanContext {
   readonly srcScheme?: string | null;
   /** The entries of `previousManifest`, unless they are the sources. */
   readonly previousManifest?: AsyncIterable<ManifestEntry> | undefined;
-  /** The events of earlier attempts. Outputs that are done with the same sources are not planned again. */
-  readonly earlier?: AsyncIterable<EarlierOutput> | undefined;
+  /** Outputs that are done with the same sources, and at the destination, are not planned again. */
+  readonly earlier?: EarlierWork | undefined;
   /** No output may have this name. */
   readonly manifestName?: string | null;
   readonly signal?: AbortSignal | undefined;

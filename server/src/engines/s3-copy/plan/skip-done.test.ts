@@ -2,13 +2,27 @@ import { describe, expect, test } from "vitest";
 import { each, sourceFile as file, useCopyPlans } from "../../../../test/support/copy-plans.ts";
 import { MembersDigest } from "./members-digest.ts";
 import type { PlannedOutput, SourceFile } from "./planned-output.ts";
+import { RecordSorter } from "../sorted-file/record-sorter.ts";
 import type { EarlierOutput } from "./skip-done.ts";
 
 const plans = useCopyPlans();
 
-async function replanned(sources: readonly SourceFile[], earlier: readonly EarlierOutput[], groupBy?: string) {
-  const context = { destinationScheme: "file", earlier: each(earlier) } as const;
-  const plan = plans.plan(sources, { groupBy: groupBy ?? null }, context);
+type Sizes = Readonly<Record<string, number>>;
+
+/** As if nobody had changed the destination. */
+function sizesOf(earlier: readonly EarlierOutput[]): Sizes {
+  return Object.fromEntries(earlier.flatMap((event) => (event.state === "done" ? [[event.name, event.size]] : [])));
+}
+
+async function replanned(
+  sources: readonly SourceFile[],
+  earlier: readonly EarlierOutput[],
+  { groupBy = null, found = sizesOf(earlier) }: { groupBy?: string | null; found?: Sizes } = {},
+) {
+  const atDestination = new RecordSorter(plans.scratchFolder);
+  for (const [name, size] of Object.entries(found)) atDestination.add(name, String(size));
+  const work = { outputs: each(earlier), found: await atDestination.finish() };
+  const plan = plans.plan(sources, { groupBy }, { destinationScheme: "file", earlier: work });
   const outputs: PlannedOutput[] = await Array.fromAsync(plan);
   const superseded = [...plan.superseded()];
   plan.close();
@@ -18,7 +32,7 @@ async function replanned(sources: readonly SourceFile[], earlier: readonly Earli
 function done(name: string, ...sources: readonly SourceFile[]): EarlierOutput {
   const digest = new MembersDigest();
   for (const source of sources) digest.add(source);
-  return { name, state: "done", digest: digest.finish() };
+  return { name, state: "done", digest: digest.finish(), size: sources.reduce((sum, { size }) => sum + size, 0) };
 }
 
 describe("a plan that continues earlier attempts", () => {
@@ -34,11 +48,19 @@ describe("a plan that continues earlier attempts", () => {
     expect(summary).toMatchObject({ doneOutputs: 2, doneFiles: 2, doneBytes: 2 });
   });
 
+  test("plans an output again that is not at the destination any more, or has another size there", async () => {
+    const sources = ["a", "b", "c", "d"].map((name) => file(name));
+    const earlier = sources.map((source) => done(source.name, source));
+    const { names, summary } = await replanned(sources, earlier, { found: { "0": 1, a: 1, b: 2, c: 1, e: 1 } });
+    expect(names).toEqual(["b", "d"]);
+    expect(summary).toMatchObject({ doneOutputs: 2 });
+  });
+
   test("plans a group again that was done with other members, even if they have the same size", async () => {
     const [a, b, c] = [file("x-a"), file("x-b"), file("x-c")];
     const earlier = [done("x", b, c)];
-    expect((await replanned([c, b], earlier, ".*/(x)-.*")).names).toEqual([]);
-    expect((await replanned([a, b], earlier, ".*/(x)-.*")).names).toEqual(["x"]);
+    expect((await replanned([c, b], earlier, { groupBy: ".*/(x)-.*" })).names).toEqual([]);
+    expect((await replanned([a, b], earlier, { groupBy: ".*/(x)-.*" })).names).toEqual(["x"]);
   });
 
   test("trusts only the last attempt at an output", async () => {

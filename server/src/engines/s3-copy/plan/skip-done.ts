@@ -6,14 +6,22 @@ import type { OriginalFile, PlannedOutput } from "./planned-output.ts";
 /** An event of an earlier attempt for an output. */
 export type EarlierOutput = { readonly name: string } & (
   | { readonly state: "begun" | "void" }
-  /** `digest`: of its sources. */
-  | { readonly state: "done"; readonly digest: string }
+  /** `digest`: of its sources; `size`: its own. */
+  | { readonly state: "done"; readonly digest: string; readonly size: number }
   | { readonly state: "original"; readonly original: OriginalFile }
 );
 
+/** What earlier attempts have done. */
+export interface EarlierWork {
+  /** In the order of the events. */
+  readonly outputs: AsyncIterable<EarlierOutput>;
+  /** The names at the destination, with their sizes. */
+  readonly found: SortedRecords;
+}
+
 /** The state of a planned output after earlier attempts. */
 export interface KnownOutput {
-  /** The digest of the sources it was made of; null: it is not done. */
+  /** The digest of the sources it was made of; null: it is not done, or not at the destination any more. */
   readonly digest: string | null;
   /** Null: no attempt has appended to a file. */
   readonly original: OriginalFile | null;
@@ -25,22 +33,19 @@ const UNKNOWN: KnownOutput = { digest: null, original: null };
 export class EarlierOutputs {
   readonly #sorted: SortedRecords;
   readonly #cursor: ReturnType<SortedRecords["cursor"]>;
+  readonly #found: SizesInOrder;
   readonly #superseded: RecordSorter;
   #isEntry: boolean;
 
-  private constructor(sorted: SortedRecords, superseded: RecordSorter) {
+  private constructor(sorted: SortedRecords, found: SortedRecords, superseded: RecordSorter) {
     this.#sorted = sorted;
+    this.#found = new SizesInOrder(found);
     this.#superseded = superseded;
     this.#cursor = sorted.cursor();
     this.#isEntry = this.#cursor.advance();
   }
 
-  /** `outputs`: in the order of the events. */
-  static async read(
-    outputs: AsyncIterable<EarlierOutput>,
-    folder: string,
-    signal?: AbortSignal,
-  ): Promise<EarlierOutputs> {
+  static async read({ outputs, found }: EarlierWork, folder: string, signal?: AbortSignal): Promise<EarlierOutputs> {
     const sorter = new RecordSorter(folder); // leaves records of the same name in their order
     try {
       for await (const { name, ...rest } of outputs) sorter.add(name, JSON.stringify(rest));
@@ -48,7 +53,7 @@ export class EarlierOutputs {
       sorter.close();
       throw error;
     }
-    return new EarlierOutputs(await sorter.finish(signal), new RecordSorter(folder));
+    return new EarlierOutputs(await sorter.finish(signal), found, new RecordSorter(folder));
   }
 
   find(name: string): KnownOutput {
@@ -76,7 +81,7 @@ export class EarlierOutputs {
   #take(): { readonly known: KnownOutput; readonly isVoid: boolean } {
     const name = this.#cursor.key;
     let last: EarlierOutput["state"] = "begun";
-    let digest: string | null = null;
+    let done: { readonly digest: string; readonly size: number } | null = null;
     let original: OriginalFile | null = null;
     for (; this.#isEntry && this.#cursor.key === name; this.#isEntry = this.#cursor.advance()) {
       const entry = JSON.parse(this.#cursor.value) as EarlierOutput; // written by `read`
@@ -85,9 +90,27 @@ export class EarlierOutputs {
         continue;
       }
       last = entry.state;
-      digest = entry.state === "done" ? entry.digest : null;
+      done = entry.state === "done" ? entry : null;
     }
+    // The output may have been removed or replaced after the attempt that finished it.
+    const digest = done !== null && this.#found.sizeOf(name) === done.size ? done.digest : null;
     return { known: { digest, original }, isVoid: last === "void" };
+  }
+}
+
+/** Reads sizes by name. Call `sizeOf` in the byte order of names. */
+export class SizesInOrder {
+  readonly #cursor: ReturnType<SortedRecords["cursor"]>;
+  #isEntry: boolean;
+
+  constructor(sizes: SortedRecords) {
+    this.#cursor = sizes.cursor();
+    this.#isEntry = this.#cursor.advance();
+  }
+
+  sizeOf(name: string): number | undefined {
+    while (this.#isEntry && compareUtf8(this.#cursor.key, name) < 0) this.#isEntry = this.#cursor.advance();
+    return this.#isEntry && this.#cursor.key === name ? Number(this.#cursor.value) : undefined;
   }
 }
 
