@@ -2,7 +2,7 @@ import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { CopyError } from "./copy-error.ts";
 import { outputUri } from "./destination.ts";
 import type { FinishedOutputs } from "./finished-outputs.ts";
-import { checkOutside } from "./list-sources.ts";
+import { checkAlias, checkOutside, isBelow } from "./list-sources.ts";
 import type { ManifestEntry } from "./manifest/manifest-entry.ts";
 import { ManifestWriter } from "./manifest/manifest-writer.ts";
 import { readManifest } from "./manifest/read-manifest.ts";
@@ -39,12 +39,19 @@ export async function* findSources(
   { storages, slots }: { storages: Storages; slots: number },
 ): AsyncGenerator<readonly SourceFile[]> {
   const inSlot = limitConcurrency(slots);
+  let isChecked = false;
   for await (const page of pages) {
     for (const { uri } of page) {
       storages.ofSource(uri);
       checkOutside(uri, options, storages);
     }
-    yield await Promise.all(page.map((source) => inSlot(() => findSource(source, storages.from))));
+    const found = await Promise.all(page.map((source) => inSlot(() => findSource(source, storages.from))));
+    const below = isChecked || !storages.mayBeSameService ? undefined : found.find(({ uri }) => isBelow(uri, options));
+    if (below !== undefined) {
+      await checkAlias(below, storages);
+      isChecked = true;
+    }
+    yield found;
   }
 }
 

@@ -44,12 +44,34 @@ describe("a source that is the destination or lies below it", () => {
     expect(await contentsOf(dest)).toEqual({ "x/a": "1" });
   });
 
-  test("is not refused as such if its endpoint is another service", async () => {
+  test("is refused if its endpoint is another name of the same store, and nothing is deleted", async () => {
+    const place = folder();
+    await put(place, { "x/a": "1" });
+    await put(`${place}-m`, { "m.gz": manifestOf(), "sources.gz": manifestOf([`${place}/x/a`, place, 1]) });
+    const { endpoint } = await given.relay();
+    const refusal = `${place}/x/a: the endpoints of the source and of the destination are the same store`;
+    for (const names of [
+      `--src ${place} --dest ${place} --previousManifest ${place}-m/m.gz`,
+      `--src ${place}/x --dest ${place} --previousManifest ${place}-m/m.gz`,
+      `--src ${place} --dest ${place}/x/below`,
+      `--dest ${place} --copyFromManifest --previousManifest ${place}-m/sources.gz`,
+    ]) {
+      const { end } = await copies.run(`${names} --srcS3Endpoint ${endpoint} --deleteOnSuccess`);
+      expect(end).toMatchObject({ failure: expect.stringContaining(refusal), isRefused: true });
+    }
+    expect(await contentsOf(place)).toEqual({ "x/a": "1" });
+  });
+
+  test("is not refused if its endpoint is another store with a bucket of the same name", async () => {
     const place = folder();
     await put(place, { a: "1" });
-    const { endpoint } = await given.relay();
-    const args = `--src ${place} --dest ${place} --srcS3Endpoint ${endpoint}`;
-    expect((await copies.run(args)).end.failure).toMatch(/the destination exists already/);
+    const answers = { "last-modified": new Date(0).toUTCString(), etag: '"0"', "content-length": "9" };
+    const { endpoint } = await given.relay(({ method, url }) =>
+      method === "HEAD" && url.endsWith("/a") ? { kind: "answer", status: 200, headers: answers } : undefined,
+    );
+    const manifest = `--previousManifest ${place}/none --requirePreviousManifest=false`;
+    const args = `--src ${place} --dest ${place} --s3Endpoint ${endpoint} --srcS3Endpoint ${given.s3.endpoint} ${manifest}`;
+    expect((await copies.run(args)).end.failure).toBeNull();
   });
 });
 

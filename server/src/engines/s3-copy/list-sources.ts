@@ -30,9 +30,31 @@ export async function* listSources(options: CopyOptions, storages: Storages): As
  * A source below the destination could be replaced by an output before it is copied, or deleted as a source after it was
  * copied onto itself.
  */
-export function checkOutside(uri: string, { dest }: CopyOptions, storages: Storages): void {
-  if (!storages.isSameService || !folderOf(uri).startsWith(folderOf(dest))) return;
+export function checkOutside(uri: string, options: CopyOptions, storages: Storages): void {
+  if (!storages.isSameService || !isBelow(uri, options)) return;
   throw new CopyArgumentError(`${uri}: a source must not be --dest or lie below it; name another --dest.`);
+}
+
+/**
+ * Fails if the endpoints of both sides are names of the same store, for a source that lies around the destination or below
+ * it. Then the copy would find its own outputs, or delete what it has copied onto itself.
+ */
+export async function checkAlias({ uri, size, etag, modifiedMs }: SourceFile, storages: Storages): Promise<void> {
+  const there = await storages.to.find(uri);
+  if (there?.size !== size || there.etag !== etag || !isSameSecond(there.modifiedMs, modifiedMs)) return;
+  throw new CopyArgumentError(
+    `${uri}: the endpoints of the source and of the destination are the same store; use one of them for both.`,
+  );
+}
+
+/** Listings may have milliseconds; headers have none. */
+function isSameSecond(oneMs: number, otherMs: number): boolean {
+  return Math.floor(oneMs / 1000) === Math.floor(otherMs / 1000);
+}
+
+/** Whether the source would lie at the destination or below it if both endpoints were the same store. */
+export function isBelow(uri: string, { dest }: CopyOptions): boolean {
+  return folderOf(uri).startsWith(folderOf(dest));
 }
 
 /** The host of HDFS is always the account's, whatever the address says. */
@@ -59,9 +81,15 @@ async function* listSource(
   checkOutside(uri, options, storages);
   const folder = folderOf(options.dest);
   const isAround = storages.isSameService && folder.startsWith(folderOf(uri));
+  let mayBeAlias = storages.mayBeSameService && (folder.startsWith(folderOf(uri)) || isBelow(uri, options));
   let isMissing = true;
   for await (const page of storage.list(uri)) {
     isMissing = false;
+    const [first] = page;
+    if (mayBeAlias && first !== undefined) {
+      await checkAlias(first, storages);
+      mayBeAlias = false;
+    }
     yield isAround ? page.filter((found) => !placeOf(found.uri).startsWith(folder)) : page;
     noteDropped(page.length * LISTED_FILE_BYTES);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseCopyOptions } from "../options/parse-options.ts";
-import { endpointUrl, isProtected } from "./s3-endpoint.ts";
+import { endpointUrl, isProtected, partitionOf } from "./s3-endpoint.ts";
 
 describe("an S3 endpoint in an option", () => {
   test.each([
@@ -17,6 +17,20 @@ describe("an S3 endpoint in an option", () => {
     const words = ["--src", "s3://bucket/a", "--dest", "s3://bucket/b", "--s3Endpoint", given];
     const { s3Endpoint } = parseCopyOptions(words);
     expect(endpointUrl(s3Endpoint ?? "", ofAccount)).toBe(url);
+  });
+
+  test.each([
+    [null, "eu-west-1", "others"],
+    [null, "cn-north-1", "cn"],
+    [null, "us-gov-west-1", "us-gov"],
+    ["https://s3.eu-west-1.amazonaws.com", "us-east-1", "others"],
+    ["https://s3-fips.dualstack.us-gov-east-1.amazonaws.com", "us-east-1", "us-gov"],
+    ["https://s3.cn-north-1.amazonaws.com.cn", "us-east-1", "cn"],
+    ["https://vpce-1a2b.s3.us-east-1.vpce.amazonaws.com", "us-east-1", "others"],
+    ["https://s3.amazonaws.com.example.com", "us-east-1", null],
+    ["http://minio:9000", "cn-north-1", null],
+  ])("%j with the region %s is in the AWS partition %j", (endpoint, region, partition) => {
+    expect(partitionOf(endpoint, region)).toBe(partition);
   });
 
   test.each([

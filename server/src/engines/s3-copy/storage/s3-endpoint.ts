@@ -21,6 +21,16 @@ export function endpointUrl(given: string, ofAccount: string | null): string {
   return isOwn ? ofAccount : `https://${given}`;
 }
 
+/**
+ * The partition of AWS that an endpoint belongs to: its endpoints have different names, but each bucket exists once. Null:
+ * another service.
+ */
+export function partitionOf(endpoint: string | null, region: string): string | null {
+  const host = endpoint === null ? `s3.${region}.amazonaws.com` : new URL(endpoint).hostname;
+  if (!/\.amazonaws\.com(?:\.cn)?$/.test(host)) return null;
+  return /[.-](cn|us-gov)-/.exec(host)?.[1] ?? "others";
+}
+
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => new URL(text).href.replace(/\/+$/, ""));
   return first === second;

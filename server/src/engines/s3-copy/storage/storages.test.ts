@@ -74,6 +74,23 @@ describe("a customer's key", () => {
   });
 });
 
+describe("two endpoints", () => {
+  const args = "--src s3://bucket/a --dest s3://bucket/b";
+  const service = (more: string) =>
+    open(`${args} ${more}`, ({ isSameService, mayBeSameService }) => [isSameService, mayBeSameService]);
+
+  test("are one service if both are of AWS, unless they are in different partitions", async () => {
+    const aws = "--s3Endpoint https://s3.us-east-1.amazonaws.com";
+    expect(await service(`${aws} --srcS3Endpoint https://s3.dualstack.eu-west-1.amazonaws.com`)).toEqual([true, false]);
+    expect(await service(`${aws} --srcS3Endpoint https://s3.us-gov-west-1.amazonaws.com`)).toEqual([false, true]);
+  });
+
+  test("may be one service if they have different names", async () => {
+    expect(await service("")).toEqual([true, false]);
+    expect(await service("--srcS3Endpoint http://10.1.2.3:9000")).toEqual([false, true]);
+  });
+});
+
 describe("the temporary folder", () => {
   const args = "--src s3://bucket/a --dest s3://bucket/b";
   const placeOf = async (more: string, hasHdfs = false) =>

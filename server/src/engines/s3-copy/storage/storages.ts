@@ -14,7 +14,7 @@ import { CopyArgumentError } from "../options/copy-argument-error.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
 import { fileStorage } from "./file-storage.ts";
 import { hdfsStorage } from "./hdfs-storage.ts";
-import { checkTransport, endpointUrl, isProtected } from "./s3-endpoint.ts";
+import { checkTransport, endpointUrl, isProtected, partitionOf } from "./s3-endpoint.ts";
 import { S3Storage } from "./s3-storage.ts";
 import type { SpoolPlace, Storage } from "./storage.ts";
 
@@ -113,7 +113,17 @@ export class Storages {
   /** Whether a URI means the same file on both sides. */
   get isSameService(): boolean {
     const { from, to } = this;
-    return to instanceof S3Storage ? to.canCopyFrom(from) : to.scheme === from.scheme;
+    if (!(to instanceof S3Storage && from instanceof S3Storage)) return to.scheme === from.scheme;
+    if (to.canCopyFrom(from)) return true;
+    const { region } = this.#given.request.account.s3;
+    const partition = partitionOf(this.#endpointOf("from"), region);
+    return partition !== null && partition === partitionOf(this.#endpointOf("to"), region);
+  }
+
+  /** Whether the endpoints of both sides may be names of the same S3, which only its objects can show. */
+  get mayBeSameService(): boolean {
+    const { from, to } = this;
+    return to instanceof S3Storage && from instanceof S3Storage && !this.isSameService;
   }
 
   /** Whether requests to S3 are signed with the account's own keys. */
