@@ -1,9 +1,10 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CopyOf } from "../../../test/support/copy-run.ts";
 import { expectFiles, firstOfEach, operationOf, useFaultyCopies } from "../../../test/support/faulty-copies.ts";
 import { errorAnswer, type Fault, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
+import { crc32Text } from "../object-store/s3/s3-objects.ts";
 
 /** Copies while the store or the network fails. */
 const MIB = 1024 * 1024;
@@ -155,6 +156,42 @@ describe("a byte that changes on the way", () => {
       expectFiles(path, isAlways ? {} : { a: Buffer.from("right") });
     }
   });
+});
+
+describe("a range of a large object", () => {
+  const bytes = randomBytes(11 * MIB);
+  const isRanged = ({ headers }: RelayedRequest): boolean => headers.range !== undefined;
+  let src = "";
+  beforeAll(async () => {
+    src = await copies.put({ large: bytes });
+  });
+
+  /** The store says which checksum the object has. */
+  function withChecksum({ method }: RelayedRequest): Fault | undefined {
+    if (method !== "HEAD") return undefined;
+    const headers = {
+      etag: `"${hash("md5", bytes)}"`,
+      "last-modified": new Date().toUTCString(),
+      "content-length": String(bytes.length),
+      "x-amz-checksum-crc32": crc32Text(bytes),
+    };
+    return { kind: "answer", status: 200, headers };
+  }
+
+  test.each(["", "--outputCodec gzip"])(
+    "that arrives with another byte fails the copy if the store has a checksum: %s",
+    async (option) => {
+      for (const isDamaged of [true, false]) {
+        const { uri } = copies.newFiles();
+        const once = firstOfEach({ kind: "damage-answer" }, new Set());
+        const args = `--src ${src} --dest ${uri} --multipartUploadChunkSize 5 ${option}`;
+        const { end } = await copies.run(args, (request) =>
+          isDamaged && isRanged(request) ? once(request) : withChecksum(request),
+        );
+        expect(end.failure).toBe(isDamaged ? `${src}/large: the contents do not match the checksum` : null);
+      }
+    },
+  );
 });
 
 describe("a copy that cannot succeed", () => {

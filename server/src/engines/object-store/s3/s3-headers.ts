@@ -88,10 +88,7 @@ export function statOf({ status, headers }: ResponseHead, subject: string, range
   const isPart = status === 206;
   if (isPart !== (range !== undefined))
     throw unreadable(subject, new Error("the response does not match the requested range"));
-  const sizeText = isPart
-    ? /^bytes \d+-\d+\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1]
-    : headers["content-length"];
-  const size = sizeText === undefined ? NaN : Number(sizeText);
+  const size = range === undefined ? Number(headers["content-length"]) : sizeOfRanged(headers["content-range"], range);
   if (!Number.isSafeInteger(size)) throw unreadable(subject, new Error("the response has no valid length"));
   const modifiedAt = new Date(headers["last-modified"] ?? "");
   if (Number.isNaN(modifiedAt.getTime()))
@@ -99,10 +96,22 @@ export function statOf({ status, headers }: ResponseHead, subject: string, range
   return { size, modifiedAt, etag: headers.etag?.replaceAll('"', "") ?? null };
 }
 
+/** The size of the whole object; NaN if the response has another range than the requested one. */
+function sizeOfRanged(contentRange: string | undefined, { offset, length = Infinity }: ByteRange): number {
+  const [first, last, size] =
+    /^bytes (\d+)-(\d+)\/(\d+)$/
+      .exec(contentRange ?? "")
+      ?.slice(1)
+      .map(Number) ?? [];
+  if (first === undefined || last === undefined || size === undefined) return NaN;
+  return first === offset && last === Math.min(offset + length, size) - 1 ? size : NaN;
+}
+
 export function detailsOf(head: ResponseHead, subject: string, range: ByteRange | undefined): ObjectDetails {
   const checksum = head.headers["x-amz-checksum-crc32"];
   // The checksum of an upload in parts ends with the number of parts: it is not the checksum of the bytes.
-  const crc32 = range === undefined && isCrc32(checksum) ? checksum : null;
+  const isComposite = head.headers["x-amz-checksum-type"] === "COMPOSITE";
+  const crc32 = range === undefined && !isComposite && isCrc32(checksum) ? checksum : null;
   const stat = statOf(head, subject, range);
   return { ...stat, attributes: attributesOf(head.headers), crc32, isEtagMd5: isMd5(stat.etag, head.headers) };
 }

@@ -1,7 +1,6 @@
 import { createHash, hash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { ObjectStoreError, unreadable } from "../object-store-error.ts";
-import type { ByteRange } from "../object-store.ts";
 import type { S3Answer } from "./collect-response.ts";
 import type { S3Call, S3Client, StreamedBody } from "./s3-client.ts";
 import { keyPath } from "./s3-address.ts";
@@ -44,7 +43,7 @@ export async function readObject(client: S3Client, text: string, options: ReadOp
   };
   const { bucket, key } = uri;
   const call: S3Call = { method: "GET", bucket, key, headers, subject, signal };
-  const read = (answer: S3Answer): ReadObject => checkedContents(answer, subject, range);
+  const read = (answer: S3Answer): ReadObject => checkedContents(answer, subject, options);
   const bytesToRead = range?.length ?? options.expectedBytes ?? 0;
   return bytesToRead < leastDownloadBytes
     ? client.collectAs(call, limitBytes, read)
@@ -52,17 +51,28 @@ export async function readObject(client: S3Client, text: string, options: ReadOp
 }
 
 /** Only whole objects have a checksum that their bytes can be compared with. */
-function checkedContents(answer: S3Answer, subject: string, range: ByteRange | undefined): ReadObject {
+function checkedContents(answer: S3Answer, subject: string, { range, ifMatch }: ReadOptions): ReadObject {
   const details = detailsOf(answer, subject, range);
   const { size, crc32: expectedCrc32, isEtagMd5, etag } = details;
   const { bytes } = answer;
   const expected = range === undefined ? size : Math.min(range.length ?? Infinity, size - range.offset);
   if (bytes.length !== expected) throw unreadable(subject, new Error("the body has another length than announced"));
+  if (ifMatch !== undefined && etag !== null && !isSameEtag(etag, ifMatch)) throw changed(subject); // If-Match was ignored
   const isRight =
     range !== undefined ||
     (expectedCrc32 === null ? !isEtagMd5 || hash("md5", bytes) === etag : crc32Text(bytes) === expectedCrc32);
   if (!isRight) throw new ObjectStoreError("bad-response", `${subject}: the contents do not match the checksum`);
   return { ...details, bytes };
+}
+
+/** Proxies mark ETags as weak. */
+function isSameEtag(one: string, other: string): boolean {
+  return one === other || one.replace(/^W\//, "") === other.replace(/^W\//, "");
+}
+
+function changed(subject: string): ObjectStoreError {
+  const code = "PreconditionFailed";
+  return new ObjectStoreError("bad-response", `${subject}: the response has another ETag than requested`, { code });
 }
 
 export async function headObject(client: S3Client, text: string, options: HeadOptions = {}): Promise<ObjectDetails> {

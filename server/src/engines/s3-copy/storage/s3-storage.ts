@@ -106,9 +106,13 @@ export class S3Storage implements Storage {
     return found;
   }
 
+  async crc32Of(source: SourceFile): Promise<number | null> {
+    const { crc32, etag } = await this.#head(source);
+    return crc32 === null || etag !== source.etag ? null : Buffer.from(crc32, "base64").readUInt32BE();
+  }
+
   async attributesOf(source: SourceFile): Promise<ObjectAttributes> {
-    const { attributes } = await this.#head(source);
-    return attributes;
+    return (await this.#head(source)).attributes;
   }
 
   async write(uri: string, bytes: Buffer, attributes: ObjectAttributes): Promise<void> {

@@ -14,6 +14,8 @@ export interface Storage {
    * the range's length, which the storage may use for the returned bytes.
    */
   read(source: SourceFile, range: Range, into?: Buffer): Promise<ReadBytes>;
+  /** The CRC-32 of the contents, for sources that are read in ranges. Null, or no method: the store has none. */
+  crc32Of?(source: SourceFile): Promise<number | null>;
   /** Properties that a copy of this file keeps. */
   attributesOf(source: SourceFile): Promise<ObjectAttributes>;
   /** Writes a whole file. When it resolves, the store has the file and has verified it. */
@@ -32,6 +34,9 @@ export interface Storage {
   settle(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What a transfer needs of the storage of its sources. */
+export type SourceReader = Pick<Storage, "read" | "crc32Of">;
 
 export interface Range {
   readonly offset: number;

@@ -1,16 +1,16 @@
 import { CopyError } from "../copy-error.ts";
 import type { Journal } from "../journal.ts";
 import type { OriginalFile, PlannedOutput, SourceFile } from "../plan/planned-output.ts";
-import type { FoundFile, Storage } from "../storage/storage.ts";
+import type { FoundFile, SourceReader, Storage } from "../storage/storage.ts";
 
 /** An output, and the storage that its sources are read from. */
 export interface AppendedOutput {
   readonly output: PlannedOutput;
-  readonly from: Pick<Storage, "read">;
+  readonly from: SourceReader;
 }
 
 export interface AppendParts {
-  readonly from: Pick<Storage, "read">;
+  readonly from: SourceReader;
   readonly to: Pick<Storage, "find" | "read">;
   readonly journal: Pick<Journal, "noteOriginal">;
 }

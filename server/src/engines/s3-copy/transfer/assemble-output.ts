@@ -1,9 +1,10 @@
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import { COPY_LIMIT_BYTES } from "../storage/s3-storage.ts";
-import type { OutputWriter, Range, Storage } from "../storage/storage.ts";
+import type { OutputWriter, Range, SourceReader } from "../storage/storage.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { PartBuffers } from "./part-buffers.ts";
 import { LEAST_PART_BYTES } from "./part-sizes.ts";
+import { RangedCrc32 } from "./ranged-crc32.ts";
 
 export interface AssembleOptions {
   readonly partBytes: number;
@@ -24,7 +25,7 @@ export interface AssembleOptions {
  */
 export async function assembleOutput(
   output: PlannedOutput,
-  from: Pick<Storage, "read">,
+  from: SourceReader,
   writer: OutputWriter,
   options: AssembleOptions,
 ): Promise<void> {
@@ -40,17 +41,19 @@ export async function assembleOutput(
 
 class Assembly {
   readonly #totalBytes: number;
-  readonly #from: Pick<Storage, "read">;
+  readonly #from: SourceReader;
   readonly #writer: OutputWriter;
   readonly #options: AssembleOptions;
   readonly #copyPart: OutputWriter["copyPart"];
   readonly #running = new Set<Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
   #part: PendingPart | undefined;
+  /** Of the last source that is read in ranges. */
+  #checksum: RangedCrc32 | undefined;
   #number = 0;
   #offset = 0;
 
-  constructor(totalBytes: number, from: Pick<Storage, "read">, writer: OutputWriter, options: AssembleOptions) {
+  constructor(totalBytes: number, from: SourceReader, writer: OutputWriter, options: AssembleOptions) {
     this.#totalBytes = totalBytes;
     this.#from = from;
     this.#writer = writer;
@@ -110,9 +113,11 @@ class Assembly {
     const wanted = canCopyRest && part.filled < LEAST_PART_BYTES ? LEAST_PART_BYTES - part.filled : left;
     const length = Math.min(wanted, part.buffer.length - part.filled);
     const into = part.buffer.subarray(part.filled, part.filled + length);
+    const checksum = length < source.size ? this.#checksumOf(source) : undefined;
     const read = this.#options.inSlot(async () => {
       const { bytes } = await this.#from.read(source, { offset, length }, into);
       if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) bytes.copy(into);
+      await checksum?.add(offset, into);
     });
     read.catch((error: unknown) => (this.#failure ??= { error }));
     part.reads.push(read);
@@ -121,6 +126,13 @@ class Assembly {
     // The number of pending reads of small sources is limited, because each takes memory of its own.
     if (part.reads.length % PENDING_READS === 0) await Promise.allSettled(part.reads.splice(0));
     return length;
+  }
+
+  /** Undefined: the store copies a part of the source itself. */
+  #checksumOf(source: SourceFile): RangedCrc32 | undefined {
+    if (this.#copyPart !== undefined && source.size >= LEAST_PART_BYTES) return undefined;
+    if (this.#checksum?.source !== source) this.#checksum = new RangedCrc32(source, this.#from);
+    return this.#checksum;
   }
 
   async #open(): Promise<PendingPart> {

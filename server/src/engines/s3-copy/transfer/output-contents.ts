@@ -2,8 +2,9 @@ import { codecOf } from "../codecs/codec-table.ts";
 import { decodeStream, encodeStream } from "../codecs/codec.ts";
 import { CopyError } from "../copy-error.ts";
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { SourceReader } from "../storage/storage.ts";
 import { noteDropped } from "../dropped-memory.ts";
+import { RangedCrc32 } from "./ranged-crc32.ts";
 
 export interface ReadOptions {
   readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;
@@ -21,7 +22,7 @@ export const STREAM_BYTES = (READ_AHEAD + 2) * READ_BYTES;
 /** The contents of an output: those of its sources, decoded by their extensions and encoded if the output requires it. */
 export async function* outputContents(
   output: PlannedOutput,
-  from: Pick<Storage, "read">,
+  from: SourceReader,
   options: ReadOptions,
 ): AsyncGenerator<Buffer> {
   const { recoding } = output;
@@ -35,7 +36,7 @@ export async function* outputContents(
 
 async function* decodedContents(
   output: PlannedOutput,
-  from: Pick<Storage, "read">,
+  from: SourceReader,
   options: ReadOptions,
 ): AsyncGenerator<Buffer> {
   for await (const source of output.sources()) {
@@ -55,7 +56,7 @@ async function* decodedContents(
 /** The contents of a source in order, with a few reads in flight. */
 export async function* readAhead(
   source: SourceFile,
-  from: Pick<Storage, "read">,
+  from: SourceReader,
   { inSlot, onRead, signal }: ReadOptions,
 ): AsyncGenerator<Buffer> {
   const pending: Promise<Buffer>[] = [];
@@ -70,10 +71,14 @@ export async function* readAhead(
     }
   };
   fill();
+  const checksum = source.size > READ_BYTES ? new RangedCrc32(source, from) : undefined;
+  let offset = 0;
   for (let piece = pending.shift(); piece !== undefined; piece = pending.shift()) {
     signal.throwIfAborted();
     const bytes = await piece;
     fill();
+    await checksum?.add(offset, bytes);
+    offset += bytes.length;
     onRead(bytes.length);
     yield bytes;
     noteDropped(bytes.length);

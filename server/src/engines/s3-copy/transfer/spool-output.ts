@@ -2,7 +2,7 @@ import { CopyError } from "../copy-error.ts";
 import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
 import type { PlannedOutput } from "../plan/planned-output.ts";
 import { COPY_LIMIT_BYTES, type S3Storage } from "../storage/s3-storage.ts";
-import { lastName, NO_ATTRIBUTES, type SpoolPlace, type Storage } from "../storage/storage.ts";
+import { lastName, NO_ATTRIBUTES, type SourceReader, type SpoolPlace, type Storage } from "../storage/storage.ts";
 import { outputContents, readAhead, type ReadOptions } from "./output-contents.ts";
 
 /**
@@ -41,7 +41,7 @@ export async function spoolOutput(
  */
 export async function sendOutput(
   output: PlannedOutput,
-  from: Pick<Storage, "read">,
+  from: SourceReader,
   to: S3Storage,
   { target, read }: { target: SpoolTarget; read: ReadOptions },
 ): Promise<number> {

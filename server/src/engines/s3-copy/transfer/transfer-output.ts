@@ -6,7 +6,13 @@ import type { CopyOptions } from "../options/copy-options.ts";
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import { joinPieces } from "../storage/join-pieces.ts";
 import { COPY_LIMIT_BYTES, S3Storage } from "../storage/s3-storage.ts";
-import { NO_ATTRIBUTES, type OutputWriter, type SpoolPlace, type Storage } from "../storage/storage.ts";
+import {
+  NO_ATTRIBUTES,
+  type OutputWriter,
+  type SourceReader,
+  type SpoolPlace,
+  type Storage,
+} from "../storage/storage.ts";
 import { appendOutput, type AppendParts } from "./append-output.ts";
 import { assembleOutput } from "./assemble-output.ts";
 import { ByteBudget } from "./byte-budget.ts";
@@ -44,7 +50,7 @@ export interface TransferOptions {
 
 interface OutputParts {
   readonly attributes: ObjectAttributes;
-  readonly from: Pick<Storage, "read">;
+  readonly from: SourceReader;
 }
 
 interface AssembleWay {
@@ -98,7 +104,7 @@ export class OutputTransfer {
     return to instanceof S3Storage && to.canCopyFrom(from()) ? to : undefined;
   }
 
-  async #run(output: PlannedOutput, uri: string, from: Pick<Storage, "read">): Promise<number> {
+  async #run(output: PlannedOutput, uri: string, from: SourceReader): Promise<number> {
     const { single } = output;
     const partBytes = this.#partBytes(output.bytes);
     const inside = this.#inside();
