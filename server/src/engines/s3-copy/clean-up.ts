@@ -7,7 +7,6 @@ import { JournalError } from "./journal-line.ts";
 import { readLeftovers, type Leftovers } from "./journal-state.ts";
 import { parseCopyOptions } from "./options/parse-options.ts";
 import { S3Storage } from "./storage/s3-storage.ts";
-import type { Storage } from "./storage/storage.ts";
 import { Storages, type StorageJournal } from "./storage/storages.ts";
 
 const AT_ONCE = 16;
@@ -93,31 +92,4 @@ async function abortUploads(
     // The keys may not allow this listing. An upload without an id in the journal has no parts, so it costs nothing.
     if (!(error instanceof ObjectStoreError && UNLISTABLE.has(error.kind))) throw error;
   }
-}
-
-/**
- * Removes outputs of earlier attempts from the copy and, if `to` is given, from the destination. Returns how many there
- * were.
- */
-export async function removeSuperseded(
-  names: Iterable<string>,
-  journal: Pick<Journal, "noteVoid">,
-  to: Storage | null,
-  dest: string,
-): Promise<number> {
-  let count = 0;
-  let batch: Promise<void>[] = [];
-  const remove = async (name: string): Promise<void> => {
-    await to?.removeOutput(outputUri(dest, name));
-    journal.noteVoid(name);
-  };
-  for (const name of names) {
-    count += 1;
-    batch.push(remove(name));
-    if (batch.length < AT_ONCE) continue;
-    await Promise.all(batch);
-    batch = [];
-  }
-  await Promise.all(batch);
-  return count;
 }

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useCopyFolders } from "../../../test/support/copy-folders.ts";
@@ -56,22 +65,53 @@ describe("an attempt after the sources have changed", () => {
     expect(await given.contentsOf(src)).toEqual({});
   });
 
-  test.each(["s3", "file"])("removes outputs of earlier attempts that are not planned any more: %s", async (scheme) => {
+  test.each(["s3", "file"])("removes outputs whose sources now have other outputs: %s", async (scheme) => {
     const command = `numbers-${scheme}`;
-    const src = given.putFiles(command, { a: "1", b: "2", c: "3" });
+    const src = given.putFiles(command, { b: "2", c: "3" });
     const dest = scheme === "s3" ? given.folder() : `file://${copies.files}/${command}-out`;
     const args = `--src ${src} --dest ${dest} --numberFiles --outputManifest m.gz`;
     expect((await copies.run(args, { command })).end.failure).toBeNull();
     takeBackCompletion(command);
-    renameSync(join(copies.files, command, "a"), join(copies.files, command, "d"));
+    given.putFiles(command, { a: "1" });
     const { end, copied, log } = await copies.run(args, { command });
     expect(end.failure).toBeNull();
     const { "m.gz": _, ...contents } = scheme === "s3" ? await given.contentsOf(dest) : given.filesIn(`${command}-out`);
-    expect(contents).toEqual({ "0b": "2", "1c": "3", "2d": "1" });
+    expect(contents).toEqual({ "0a": "1", "1b": "2", "2c": "3" });
     expect(copied.map(([source, to]) => `${source} ${to}`)).toEqual(
-      ["b 0b", "c 1c", "d 2d"].map((pair) => `${src}/${pair.replace(" ", ` ${dest}/`)}`),
+      ["a 0a", "b 1b", "c 2c"].map((pair) => `${src}/${pair.replace(" ", ` ${dest}/`)}`),
     );
-    expect(log.join("\n")).toContain("3 outputs of earlier attempts are not planned any more");
+    expect(log.join("\n")).toContain(
+      "2 outputs of earlier attempts are not planned any more, because the sources have changed: removed",
+    );
+  });
+
+  test.each(["", "--groupBy '.*/(\\w+)-.*'"])("keeps outputs whose sources are gone: %s", async (option) => {
+    const command = `last-copy-${option.length}`;
+    const src = given.putFiles(command, { "a-1": "precious", "a-2": "2", "b-1": "3" });
+    const dest = `file://${copies.files}/${command}-out`;
+    const args = `--src ${src} --dest ${dest} --outputManifest m.gz ${option}`;
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    takeBackCompletion(command);
+    const { "m.gz": _, ...before } = given.filesIn(`${command}-out`);
+    for (const name of ["a-1", "a-2"]) rmSync(join(copies.files, command, name));
+    const { end, copied, log } = await copies.run(args, { command });
+    expect(end.failure).toBeNull();
+    expect(given.filesIn(`${command}-out`)).toMatchObject(before);
+    expect(copied.map(([source]) => source)).toEqual([`${src}/b-1`]);
+    const names = Object.keys(before).filter((name) => name.startsWith("a"));
+    expect(log.join("\n")).toContain(`because some sources are gone: ${names.join(", ")}`);
+  });
+
+  test("keeps a group's output if one of its sources is gone, although the others have new outputs", async () => {
+    const command = "last-member";
+    const src = given.putFiles(command, { "x1/a-1": "precious ", "x2/a-2": "2" });
+    const dest = `file://${copies.files}/${command}-out`;
+    const args = `--src ${src} --dest ${dest} --groupBy '.*/(a)-.*'`;
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    takeBackCompletion(command);
+    rmSync(join(copies.files, command, "x1/a-1"));
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    expect(given.filesIn(`${command}-out`)).toEqual({ "x1/a": "precious 2", "x2/a": "2" });
   });
 
   test("leaves files that the destination may have had before, and does not report them", async () => {

@@ -1,5 +1,5 @@
 import type { AgentLimits } from "../object-store/guarded-agent.ts";
-import { removeLeftovers, removeSuperseded } from "./clean-up.ts";
+import { removeLeftovers } from "./clean-up.ts";
 import { CopyMeter } from "./copy-progress.ts";
 import type { CopyRequest } from "./copy-request.ts";
 import { checkDestination, checkStillThere, mayExist, outputUri } from "./destination.ts";
@@ -21,6 +21,7 @@ import { reportCopied } from "./report-copied.ts";
 import type { SortedRecords } from "./sorted-file/sorted-records.ts";
 import { COPY_LIMIT_BYTES } from "./storage/s3-storage.ts";
 import { Storages } from "./storage/storages.ts";
+import { removeSuperseded } from "./superseded-outputs.ts";
 import { runOutputs } from "./transfer/run-outputs.ts";
 import { OutputTransfer, PARTS_IN_MEMORY } from "./transfer/transfer-output.ts";
 
@@ -127,26 +128,19 @@ class Copy {
         },
       });
       this.#logPlan(plan.summary, options);
-      await this.#removeSuperseded(plan, options, { journal, storages });
+      await removeSuperseded({
+        names: () => plan.superseded(),
+        journal,
+        to: mayExist(options) ? null : storages.to,
+        dest: options.dest,
+        scratchFolder: this.#request.scratchFolder,
+        signal: this.#signal,
+        log: this.#channels.log,
+      });
       if (options.outputManifest !== null) await this.#writeManifest(plan, options, { journal, transfer });
     } finally {
       plan.close();
     }
-  }
-
-  /** Removes outputs that earlier attempts have begun and this one does not plan, because the sources have changed. */
-  async #removeSuperseded(
-    plan: CopyPlan,
-    options: CopyOptions,
-    { journal, storages }: Pick<CopyParts, "journal" | "storages">,
-  ): Promise<void> {
-    const { to } = storages;
-    const count = await removeSuperseded(plan.superseded(), journal, mayExist(options) ? null : to, options.dest);
-    if (count === 0) return;
-    const what = `${count} outputs of earlier attempts are not planned any more, because the sources have changed`;
-    this.#channels.log(
-      mayExist(options) ? `${what}: they stay at the destination, which may have had them before` : `${what}: removed`,
-    );
   }
 
   async #writeManifest(
