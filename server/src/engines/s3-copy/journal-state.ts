@@ -24,8 +24,8 @@ export class JournalState {
   isComplete = false;
   /** The number of the last output that was finished. */
   lastOutput = 0;
-  /** The total length of all texts in memory. */
-  heldCharacters = 0;
+  /** About the memory that the texts take. */
+  heldBytes = 0;
   readonly #uploads = new Map<string, string>();
   readonly #unfinished = new Map<string, string>();
   readonly #temporaries = new Map<string, string>();
@@ -85,21 +85,23 @@ export class JournalState {
   #hold(map: Map<string, string>, key: string, value = ""): void {
     this.#drop(map, key);
     map.set(key, value);
-    this.heldCharacters += key.length + value.length;
+    this.heldBytes += ENTRY_BYTES + key.length + value.length;
   }
 
   #drop(map: Map<string, string>, key: string): void {
     const value = map.get(key);
     if (value === undefined) return;
     map.delete(key);
-    this.heldCharacters -= key.length + value.length;
+    this.heldBytes -= ENTRY_BYTES + key.length + value.length;
   }
 }
 
 const MOST_FILE_BYTES = 4 * 1024 ** 3;
 const MOST_LINE_BYTES = 1024 * 1024;
 /** A copy has at most about ten thousand unfinished outputs, with names of up to a kilobyte. */
-const MOST_HELD_CHARACTERS = 32 * 1024 * 1024;
+const MOST_HELD_BYTES = 32 * 1024 * 1024;
+/** The memory of an entry besides its text, until its removal has ended. */
+const ENTRY_BYTES = 200;
 const ID = /^[0-9a-f]{16}$/;
 
 /**
@@ -116,7 +118,7 @@ export async function readLeftovers(path: string): Promise<Leftovers | undefined
     for await (const { line, end } of readJournalLines(file.handle, MOST_LINE_BYTES)) {
       if (end > MOST_FILE_BYTES) throw new JournalError("the journal of the copy grows while it is read");
       state.add(line);
-      if (state.heldCharacters > MOST_HELD_CHARACTERS) {
+      if (state.heldBytes > MOST_HELD_BYTES) {
         throw new JournalError("the journal of the copy names more unfinished work than a copy can have");
       }
     }

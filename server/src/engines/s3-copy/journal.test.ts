@@ -159,6 +159,9 @@ describe("the journal of a copy", () => {
 
 describe("the server reads a journal that it does not trust", () => {
   const id = '["id","0123456789abcdef"]\n';
+  /** A thousand short names, which take more memory than their characters. */
+  const beginLine = (first: number): string =>
+    `${JSON.stringify(["begin", ...Array.from({ length: 1000 }, (_, at) => String(first + at))])}\n`;
 
   test("and finds what was left, although names fill many lines", async () => {
     const folder = newFolder();
@@ -184,6 +187,7 @@ describe("the server reads a journal that it does not trust", () => {
     ["a line that is too long", `${id}["begin","${"a".repeat(1024 * 1024)}"]\n`],
     ["a line without an end", `${id}["begin","${"a".repeat(2 * 1024 * 1024)}`],
     ["more than fits into memory", id + `["begin","x${"a".repeat(1_000_000)}"]\n`.repeat(2)],
+    ["more names than a copy can have", id + Array.from({ length: 200 }, (_, at) => beginLine(1000 * at)).join("")],
     ["text that is not JSON", `${id}begin\n`],
     ["an unknown line", `${id}["__proto__","a"]\n`],
     ["a line of another shape", `${id}["upload","s3://b/k",{"toString":1}]\n`],
