@@ -1,6 +1,7 @@
 import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
 import { unreadable } from "../object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
+import { RepeatedPages } from "./repeated-pages.ts";
 import { scanListPage } from "./scan-list-page.ts";
 import type { S3Client } from "./s3-client.ts";
 import type { ListedObject, ListPagesOptions } from "./s3-operations.ts";
@@ -84,13 +85,16 @@ interface PagesOptions {
 
 async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): AsyncGenerator<ListPage> {
   const { signal, pageSize } = options;
+  const seen = new RepeatedPages();
   for (let token: string | null = null; ;) {
     const query = { ...options.query, ...(token === null ? {} : { "continuation-token": token }) };
     const page: ListPage = await fetchPage(client, uri, query, { pageSize: pageSize(), signal });
     yield page;
-    if (page.nextToken === null) return;
-    if (page.nextToken === token) throw unreadable(formatObjectUri(uri), new Error("the listing repeats a page"));
     token = page.nextToken;
+    if (token === null) return;
+    if (seen.isRepeated({ token, lastKey: page.entries.at(-1)?.key })) {
+      throw unreadable(formatObjectUri(uri), new Error("the listing repeats a page"));
+    }
   }
 }
 

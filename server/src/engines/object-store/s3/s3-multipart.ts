@@ -2,6 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { unreadable, ObjectStoreError } from "../object-store-error.ts";
 import type { CallOptions } from "../object-store.ts";
 import { formatObjectUri } from "../object-uri.ts";
+import { RepeatedPages } from "./repeated-pages.ts";
 import type { S3Call, S3Client } from "./s3-client.ts";
 import {
   headersOfAttributes,
@@ -142,6 +143,7 @@ export async function* openUploads(
   const uri = s3UriOf(prefixUri);
   const { bucket } = uri;
   const subject = formatObjectUri(uri);
+  const seen = new RepeatedPages();
   for (let marker: UploadsPage["next"] = null; ;) {
     const query: Record<string, string> = {
       uploads: "",
@@ -155,11 +157,12 @@ export async function* openUploads(
       // Some stores ignore the prefix.
       if (key.startsWith(uri.key)) yield { uri: formatObjectUri({ ...uri, key }), uploadId };
     }
-    const { next } = page;
-    if (next === null) return;
-    if (next.key === marker?.key && next.uploadId === marker.uploadId)
+    marker = page.next;
+    if (marker === null) return;
+    // Several pages may end with uploads of the same key.
+    if (seen.isRepeated({ token: JSON.stringify([marker.key, marker.uploadId]), lastKey: undefined })) {
       throw unreadable(subject, new Error("the listing repeats a page"));
-    marker = next;
+    }
   }
 }
 

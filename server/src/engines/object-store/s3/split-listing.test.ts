@@ -157,3 +157,12 @@ describe("a split listing", () => {
     expect(signals.every(({ aborted }) => aborted)).toBe(true);
   });
 });
+
+test("a listing that comes back to an earlier page fails", async () => {
+  const fetchPage: FetchPage = ({ token }) => {
+    const [key, nextToken] = token === "A" ? ["p/b", "B"] : ["p/a", "A"];
+    const entry: PageEntry = { key, size: 1, modifiedMs: 0, etag: null, storageClass: null };
+    return Promise.resolve({ entries: [entry], prefixes: [], nextToken });
+  };
+  await expect(listAll(fetchPage, "p/")).rejects.toThrow("the listing repeats a page");
+});

@@ -1,4 +1,5 @@
 import { compareUtf8 } from "../../../lib/compare-utf8.ts";
+import { RepeatedPages } from "./repeated-pages.ts";
 import type { ListPage, PageEntry } from "./s3-xml.ts";
 import { commonLength, splitPoint } from "./split-point.ts";
 
@@ -30,6 +31,7 @@ export interface SplitOptions {
 
 interface Range {
   token: string | undefined;
+  readonly pages: RepeatedPages;
   last: string;
   /** The first key of the next range. */
   nextFirst: string | null;
@@ -136,9 +138,12 @@ class SplitListing {
 
   async #continue(range: Range): Promise<void> {
     range.isFetching = true;
-    const { token } = range;
+    const { token, pages } = range;
     const page = await this.#fetchPage({ token }, this.#signal);
-    if (page.nextToken !== null && page.nextToken === token) throw new Error("the listing repeats a page");
+    const { nextToken, entries } = page;
+    if (nextToken !== null && pages.isRepeated({ token: nextToken, lastKey: entries.at(-1)?.key })) {
+      throw new Error("the listing repeats a page");
+    }
     await this.#accept(range, page);
     range.isFetching = false;
   }
@@ -219,6 +224,7 @@ class SplitListing {
 function newRange(nextFirst: string | null, high: string | null, position: number): Range {
   return {
     token: undefined,
+    pages: new RepeatedPages(),
     last: "",
     nextFirst,
     high,

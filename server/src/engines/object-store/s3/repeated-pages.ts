@@ -1,0 +1,29 @@
+/** The place in a listing that a page leads to. */
+export interface ListingPlace {
+  /** Names the next page. */
+  readonly token: string;
+  /** The last key of the page. */
+  readonly lastKey: string | undefined;
+}
+
+/**
+ * Recognizes a listing that comes back to a page, whatever the order of its keys and however many pages lie between: it
+ * remembers one page, and replaces it after 1, 2, 4, 8 … pages. So a cycle is noticed after a few rounds, and a listing of
+ * any length takes no memory.
+ */
+export class RepeatedPages {
+  #remembered: ListingPlace | undefined;
+  #pages = 0;
+  #limit = 1;
+
+  isRepeated(place: ListingPlace): boolean {
+    const { token, lastKey } = this.#remembered ?? {};
+    if (place.token === token || (lastKey !== undefined && place.lastKey === lastKey)) return true;
+    this.#pages += 1;
+    if (this.#pages < this.#limit) return false;
+    this.#remembered = place;
+    this.#pages = 0;
+    this.#limit *= 2;
+    return false;
+  }
+}
