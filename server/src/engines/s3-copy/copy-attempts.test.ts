@@ -102,6 +102,16 @@ describe("a later attempt", () => {
     }
   });
 
+  test("accepts the manifest of an attempt that had nothing to copy and was killed after it", async () => {
+    const command = "only-manifest";
+    const [src, dest] = [putFiles(command, { a: "1" }), folder()];
+    const args = `--src ${src} --dest ${dest} --srcPattern .*/none --outputManifest`;
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    takeBackCompletion(command);
+    expect((await copies.run(args, { command })).end.failure).toBeNull();
+    expect(await given.manifest(`${dest}/manifest.gz`)).toEqual([]);
+  });
+
   test("fails if the destination has a file that no attempt has begun", async () => {
     const [src, dest] = [putFiles("foreign", { a: "1" }), folder()];
     await copies.run(`--src ${src} --dest ${dest}`, { command: "foreign" });

@@ -40,6 +40,7 @@ export class JournalState {
         for (const name of line.slice(1)) this.#hold(this.#unfinished, name);
         break;
       case "manifest":
+        this.isContinued = true; // the destination may have the manifest, even if there was nothing to copy
         this.#hold(this.#unfinished, line[1]);
         break;
       case "written":

@@ -31,7 +31,7 @@ export class Journal implements Leftovers {
   readonly #handle: FileHandle;
   readonly #bootId: string;
   readonly id: string;
-  /** Whether an earlier attempt has begun outputs. */
+  /** Whether an earlier attempt has begun outputs or the manifest. */
   readonly isContinued: boolean;
   /** Whether an earlier attempt has finished all outputs. Its sources may be gone, so nothing must be planned again. */
   readonly isComplete: boolean;
