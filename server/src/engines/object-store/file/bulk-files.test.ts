@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { BulkFiles } from "./bulk-files.ts";
+import { BulkFiles, syncContents } from "./bulk-files.ts";
 
 const base = mkdtempSync(join(tmpdir(), "headgate-bulk-"));
 let root: string;
@@ -20,6 +20,38 @@ afterAll(() => rmSync(base, { recursive: true }));
 function listed(folder: string): string[] {
   return [...files.list(folder)].flat().map(({ path }) => path);
 }
+
+describe("contents that replace a file", () => {
+  test("are handed over to be made durable before they do, while the old ones are still there", async () => {
+    const seen: string[] = [];
+    const contentsOf = (path: string): string => readFileSync(join(root, path), "utf8");
+    const see = (descriptor: number, path: string): void => {
+      seen.push(`${contentsOf(path)} > ${readFileSync(`/proc/self/fd/${descriptor}`, "utf8")}`);
+    };
+    const large = (descriptor: number, path: string): Promise<void> => Promise.resolve(see(descriptor, path));
+    const replacing = new BulkFiles(root, "salt", { small: see, large });
+    replacing.write("a", Buffer.from("old"));
+    replacing.write("a", Buffer.from("new"));
+    for (const text of ["newer", "newest"]) {
+      const file = replacing.create("a");
+      await file.write(Buffer.from(text), 0);
+      await file.finish();
+    }
+    expect(seen).toEqual(["old > new", "new > newer", "newer > newest"]);
+    expect(contentsOf("a")).toBe("newest");
+    replacing.close();
+  });
+
+  test("can be synced", async () => {
+    const replacing = new BulkFiles(root, "salt", syncContents);
+    for (const text of ["old", "new"]) replacing.write("a", Buffer.from(text));
+    const file = replacing.create("a");
+    await file.write(Buffer.from("newest"), 0);
+    await file.finish();
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("newest");
+    replacing.close();
+  });
+});
 
 describe("files in bulk", () => {
   test("are written into new folders, listed in all of them and read in ranges", async () => {

@@ -3,6 +3,8 @@ import {
   close,
   closeSync,
   constants,
+  fdatasync,
+  fdatasyncSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -44,6 +46,17 @@ export interface UnfinishedFile {
   discard(): Promise<void>;
 }
 
+/** Gets the complete new contents before they replace a file. */
+export interface BeforeReplacing {
+  readonly small: (descriptor: number, path: string) => void;
+  readonly large: (descriptor: number, path: string) => Promise<void>;
+}
+
+export const syncContents: BeforeReplacing = {
+  small: (descriptor) => fdatasyncSync(descriptor),
+  large: (descriptor) => promisify(fdatasync)(descriptor),
+};
+
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 const PAGE_FILES = 1000;
@@ -60,10 +73,13 @@ export class BulkFiles {
   /** Determines the names of temporary files, so that a later process finds those of a killed one. */
   readonly #salt: string;
   readonly #folders: OpenFolders;
+  readonly #beforeReplacing: BeforeReplacing | undefined;
 
-  constructor(rootDir: string, salt: string) {
+  /** `beforeReplacing`: undefined if no file is replaced, or old contents may be lost in a power failure. */
+  constructor(rootDir: string, salt: string, beforeReplacing?: BeforeReplacing) {
     this.#root = rootDir;
     this.#salt = salt;
+    this.#beforeReplacing = beforeReplacing;
     this.#folders = new OpenFolders(rootDir);
   }
 
@@ -128,6 +144,7 @@ export class BulkFiles {
       const descriptor = openSync(temporary, CREATE_FLAGS, 0o640);
       try {
         for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at);
+        if (this.#isReplacing(path)) this.#beforeReplacing?.small(descriptor, path);
       } catch (error) {
         unlinkSync(temporary);
         throw error;
@@ -153,6 +170,7 @@ export class BulkFiles {
           throw fileFailure(path, error);
         }),
       finish: async () => {
+        if (inSubject(path, () => this.#isReplacing(path))) await this.#beforeReplacing?.large(descriptor, path);
         await closeOnce();
         inSubject(path, () => this.#rename(path, this.#entry(path, "make", temporary)));
       },
@@ -180,6 +198,12 @@ export class BulkFiles {
 
   close(): void {
     this.#folders.close();
+  }
+
+  /** A rename may reach the disk before the contents: a power failure would then leave neither the old nor the new ones. */
+  #isReplacing(path: string): boolean {
+    if (this.#beforeReplacing === undefined) return false;
+    return lstatSync(this.#entry(path, "make"), { throwIfNoEntry: false }) !== undefined;
   }
 
   #rename(path: string, temporary: string): void {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { BulkFiles } from "../../object-store/file/bulk-files.ts";
+import { BulkFiles, syncContents } from "../../object-store/file/bulk-files.ts";
 import { ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
 import { CopyError } from "../copy-error.ts";
@@ -13,10 +13,13 @@ import {
   type Storage,
 } from "./storage.ts";
 
-/** Files below the account's folder. `salt` names temporary files. */
-export function fileStorage(rootDir: string, salt: string): Storage {
+/**
+ * Files below the account's folder. `salt` names temporary files. `mayReplace`: files of other commands may be replaced, so
+ * their contents must not get lost.
+ */
+export function fileStorage(rootDir: string, salt: string, mayReplace: boolean): Storage {
   const root = resolve(rootDir);
-  const files = new BulkFiles(root, salt);
+  const files = new BulkFiles(root, salt, mayReplace ? syncContents : undefined);
   const pathOf = (uri: string): string => pathBelow(root, uri);
   const uriOf = (path: string): string => formatObjectUri({ scheme: "file", bucket: "", key: `${root}/${path}` });
   const find = (uri: string): FoundFile | undefined => {

@@ -8,7 +8,7 @@ import type { S3Store } from "../../object-store/s3/s3-operations.ts";
 import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { CopyError } from "../copy-error.ts";
 import type { CopyAccount, CopyRequest } from "../copy-request.ts";
-import { outputUri } from "../destination.ts";
+import { mayExist, outputUri } from "../destination.ts";
 import type { Journal } from "../journal.ts";
 import { CopyArgumentError } from "../options/copy-argument-error.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
@@ -85,7 +85,7 @@ export class Storages {
     const nameOf = (number: number): string => `${temporaryPrefix(journal)}${number}`;
     if (tmpDir === null) {
       const { scratchFolder } = request;
-      const storage = this.#once("scratch", () => fileStorage(scratchFolder, journal.id));
+      const storage = this.#once("scratch", () => fileStorage(scratchFolder, journal.id, false));
       // Removed with the attempt's folder, whatever happens to the process.
       const newFile = (): Promise<string> => Promise.resolve(`file://${scratchFolder}/${nameOf(++this.#spooled)}`);
       return { storage, newFile, noteRemoved: () => undefined };
@@ -143,13 +143,13 @@ export class Storages {
   }
 
   #open(uri: string, side: Side): Storage {
-    const { request, journal, signal } = this.#given;
+    const { request, options, journal, signal } = this.#given;
     const { hdfs, fileRoot } = request.account;
     switch (parseObjectUri(uri).scheme) {
       case "s3":
         return this.#openS3(side);
       case "file":
-        return this.#once("file", () => fileStorage(fileRoot, journal.id));
+        return this.#once("file", () => fileStorage(fileRoot, journal.id, mayExist(options)));
       case "hdfs": {
         if (hdfs === null) throw new CopyError("the account has no HDFS: set hdfs_http_address of the account");
         return this.#once("hdfs", () => hdfsStorage(this.#hdfsStore(hdfs), signal));
