@@ -118,6 +118,7 @@ export async function streamObject(
   let failure: { readonly error: unknown } | undefined;
   const contents = (): AsyncIterable<Buffer> => {
     md5 = createHash("md5");
+    failure = undefined;
     return hashed(body.contents(), md5, (error) => (failure = { error }));
   };
   const call: S3Call = { method: "PUT", bucket, key, headers, body: { ...body, contents }, subject, signal };
@@ -131,19 +132,28 @@ export async function streamObject(
     });
 }
 
+/** `onFailure` gets only errors of the contents, not those of the connection, which a stream throws in at `yield`. */
 async function* hashed(
   contents: AsyncIterable<Buffer>,
   md5: Hash,
   onFailure: (error: unknown) => void,
 ): AsyncGenerator<Buffer> {
-  try {
-    for await (const piece of contents) {
-      md5.update(piece);
-      yield piece;
+  const pieces = contents[Symbol.asyncIterator]();
+  const next = async (): Promise<IteratorResult<Buffer, unknown>> => {
+    try {
+      return await pieces.next();
+    } catch (error) {
+      onFailure(error);
+      throw error;
     }
-  } catch (error) {
-    onFailure(error);
-    throw error;
+  };
+  try {
+    for (let step = await next(); step.done !== true; step = await next()) {
+      md5.update(step.value);
+      yield step.value;
+    }
+  } finally {
+    await pieces.return?.();
   }
 }
 
