@@ -4,7 +4,8 @@ import { CopyError } from "../copy-error.ts";
 import { changedSource } from "./file-storage.ts";
 import type { RemovableFile, Storage } from "./storage.ts";
 
-const DELETES_AT_ONCE = 1000;
+/** Few, because an object that changes between its check and its deletion is lost. */
+const DELETES_AT_ONCE = 96;
 const HEADS_AT_ONCE = 32;
 
 /** Deletes objects, of any buckets, that have not changed since they were copied. */
