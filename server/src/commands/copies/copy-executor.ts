@@ -6,7 +6,7 @@ import { openRunnerClient } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { Fault } from "../../lib/fault.ts";
-import { accountIdentity, makeAttempt, tidyAttempt } from "../execution/command-files.ts";
+import { accountIdentity, commandFiles, makeAttempt, tidyAttempt } from "../execution/command-files.ts";
 import { confineRun, foldersInside } from "../execution/confine-run.ts";
 import type { CommandRun, Executor } from "../execution/executor.ts";
 import { type PreparedProcess, type RunnerOptions, runLimitsOf } from "../execution/runner-run.ts";
@@ -14,6 +14,7 @@ import { nodeOfFirstAttempt } from "../store/copies.ts";
 import type { CopyJournals } from "./copy-journals.ts";
 import type { CopyProgram } from "./copy-program.ts";
 import { shortenReport } from "./copy-report.ts";
+import { waitForEarlierAttempts } from "./earlier-attempts.ts";
 import { BUFFER_MIB, copyRequest, type RequestServices } from "./copy-request.ts";
 import { CopyRun, type CopyRunServices, REQUEST_FILE } from "./copy-run.ts";
 
@@ -34,8 +35,8 @@ export function copyExecutor(options: CopyExecutorOptions): Executor {
   const { program, journals } = options;
   return {
     unready: () => program.unready(),
-    async prepare(run) {
-      const prepared = await prepareCopy(run, options);
+    async prepare(run, signal) {
+      const prepared = await prepareCopy(run, options, signal);
       return { spawn: () => Promise.resolve(new CopyRun(run, options, prepared)) };
     },
     adopt: (run) => Promise.resolve(new CopyRun(run, options, undefined)),
@@ -48,10 +49,15 @@ export function copyExecutor(options: CopyExecutorOptions): Executor {
   };
 }
 
-async function prepareCopy(run: CommandRun, options: CopyExecutorOptions): Promise<PreparedProcess> {
+async function prepareCopy(
+  run: CommandRun,
+  options: CopyExecutorOptions,
+  signal: AbortSignal,
+): Promise<PreparedProcess> {
   const { sandbox, program, journals, allowance } = options;
   const { command, files } = run;
   await checkJournalIsHere(run, options);
+  await waitForEarlierAttempts(commandFiles(options.dataDir, command.accountId, command.id), run.attempt, signal);
   const identity = accountIdentity(command.accountId);
   const launch = await program.launch(identity?.uid);
   const inside = foldersInside(sandbox, files.folder);
