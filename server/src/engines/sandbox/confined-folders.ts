@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, writeFile, rename } from "node:fs/promises";
+import { chmod, chown, mkdir, open, writeFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Identity } from "./confined-program.ts";
 import { userFiles } from "./bubblewrap-arguments.ts";
@@ -48,16 +48,23 @@ export async function makeTraversable(from: string, levels: number): Promise<voi
   }
 }
 
-/** Readable only by the program's user, so the contents may be secret. */
+/**
+ * Readable only by the program's user, so the contents may be secret. The folder belongs to that user, who can replace an
+ * entry by a link at any time, so the owner is changed by the open file and not by its path.
+ */
 export async function writeInput(
   folder: string,
   contents: Readonly<Record<string, string>>,
   identity: Identity | undefined,
 ): Promise<void> {
   for (const [name, content] of Object.entries(contents)) {
-    const path = join(folder, name);
-    await writeFile(path, content, { mode: 0o600, flag: "wx" });
-    if (identity !== undefined) await chown(path, identity.uid, identity.gid);
+    const file = await open(join(folder, name), "wx", 0o600);
+    try {
+      await file.writeFile(content);
+      if (identity !== undefined) await file.chown(identity.uid, identity.gid);
+    } finally {
+      await file.close();
+    }
   }
 }
 
