@@ -104,6 +104,17 @@ describe("uploads", () => {
     expect(readdirSync(join(copies.files, "tmp/x"))).toEqual([]);
   });
 
+  test("do not wait for themselves if one request at a time writes an object and reads its sources", async () => {
+    const [src, dest] = [folder(), folder()];
+    const members = [randomBytes(4 * MIB), randomBytes(4 * MIB)];
+    await put(src, { "g-1": members[0] ?? "", "g-2": members[1] ?? "" });
+    const groups = "--groupBy '.*/(g)-.' --disableMultipartUpload --multipartUploadChunkSize 5";
+    const signal = AbortSignal.timeout(30_000);
+    const { end } = await copies.run(`-Dmapreduce.job.maps=1 --src ${src} --dest ${dest} ${groups}`, { signal });
+    expect(end.failure).toBeNull();
+    expect((await given.store.read(`${dest}/g`)).bytes.equals(Buffer.concat(members))).toBe(true);
+  });
+
   test("leave the temporary folder empty if they fail", async () => {
     const src = putFiles("refused-request", { large: randomBytes(6 * MIB) });
     const recoded = `--outputCodec gzip --tmpDir file://${copies.files}/tmp/y`; // its size is unknown, so it waits there

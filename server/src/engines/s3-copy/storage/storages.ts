@@ -164,17 +164,22 @@ export class Storages {
     return hdfsStore({ ...hdfs, checkAddress, retries: RETRIES, nameTemporary, ...limits });
   }
 
-  /** Both sides share their connections if they have the same endpoint. */
+  /**
+   * Both sides share their connections and the limit of requests if they have the same endpoint. Without multipart upload
+   * they must not: the request that writes an object occupies its place while the contents are still read, and the reads
+   * would wait for places that only finished writes free.
+   */
   #openS3(side: Side): Storage {
     const { options, journal, signal } = this.#given;
-    const { encryption, storageClass } = options;
+    const { encryption, storageClass, disableMultipartUpload } = options;
     const endpoint = this.#endpointOf(side);
     const key = encryption?.algorithm === "SSE-C" ? encryption.key : null;
     // If the destination is not in S3, the key can only be meant for the sources.
     if (side === "from" && key !== null && this.to.scheme !== "s3") checkTransport(endpoint, "source");
     return this.#once(`s3 ${side}`, () => {
       const other = this.#opened.get(`s3 ${side === "from" ? "to" : "from"}`);
-      const isShared = other instanceof S3Storage && this.#endpointOf("from") === this.#endpointOf("to");
+      const isSameEndpoint = this.#endpointOf("from") === this.#endpointOf("to");
+      const isShared = other instanceof S3Storage && isSameEndpoint && !disableMultipartUpload;
       return new S3Storage({
         store: isShared ? other.store : this.#s3Store(endpoint),
         encryption: side === "from" ? null : encryption,
