@@ -1,10 +1,12 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { pipeline, Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { guardedLookup, type CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { refusedAddress, readLimited } from "../guarded-agent.ts";
 import { filePieces } from "../object-body.ts";
+import { ObjectStoreError } from "../object-store-error.ts";
 import type { ObjectBody } from "../object-store.ts";
 
 interface SendOptions {
@@ -47,10 +49,20 @@ export async function sendBody(
   else pipeline(body, request, (error) => (error === null || error === undefined ? undefined : answered.reject(error)));
   const response = await answered.promise;
   try {
-    return { statusCode: response.statusCode ?? 0, text: await readLimited(response, answerLimitBytes) };
+    const { statusCode = 0 } = response;
+    if (statusCode < 300 && !(await isSent(request))) {
+      throw new ObjectStoreError("bad-response", "the server reports success before it has the whole file");
+    }
+    return { statusCode, text: await readLimited(response, answerLimitBytes) };
   } finally {
     request.destroy();
   }
+}
+
+/** Whether the network has taken the whole body. A TLS connection knows that one turn of the event loop later. */
+async function isSent(request: ClientRequest): Promise<boolean> {
+  if (!request.writableFinished) await nextTurn();
+  return request.writableFinished;
 }
 
 /** A body that distinguishes its own errors from those of the connection: HTTP clients destroy the body with either. */

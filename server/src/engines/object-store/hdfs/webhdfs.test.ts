@@ -1,38 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { remote, status, useScriptedWebHdfs, type Serve } from "../../../../test/support/scripted-webhdfs.ts";
 import { addressRefusal } from "../../../lib/network-policy.ts";
 import type { ObjectStore } from "../object-store.ts";
-import { hdfsStore, type HdfsStoreOptions } from "./hdfs-store.ts";
+import type { HdfsStoreOptions } from "./hdfs-store.ts";
 
-type Serve = (request: IncomingMessage, response: ServerResponse, operation: string) => void;
-
-const opened: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close();
-});
-
-async function listen(serve: Serve): Promise<string> {
-  const server: Server = createServer((request, response) => {
-    serve(request, response, new URL(request.url ?? "", "http://here").searchParams.get("op") ?? "");
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  opened.push({ close: () => server.closeAllConnections() }, server);
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
-}
-
-function storeAt(address: string, changes: Partial<HdfsStoreOptions> = {}): ObjectStore {
-  const store = hdfsStore({ address, user: "us", checkAddress: () => null, retries: 0, ...changes });
-  opened.push({ close: () => store.close() });
-  return store;
-}
-
-const status = (changes: Record<string, unknown> = {}): string =>
-  JSON.stringify({ FileStatus: { pathSuffix: "", type: "FILE", length: 5, modificationTime: 1, ...changes } });
-const remote = (exception: string): string => JSON.stringify({ RemoteException: { exception, message: "secret" } });
+const { listen, storeAt } = useScriptedWebHdfs();
 
 /** A NameNode that redirects everything except status requests. */
 const nameNode =
@@ -198,6 +171,17 @@ describe("a body that is being written", () => {
     const store = await writing((request) => request.once("data", () => request.socket.resetAndDestroy()));
     const body = endless();
     await expect(store.put("hdfs:///f", body)).rejects.toMatchObject({ kind: "unreachable" });
+    expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
+  });
+
+  test("and is acknowledged before its end makes the write fail, and no part of it becomes visible", async () => {
+    const store = await writing((_, response) => response.writeHead(201).end());
+    const body = new Readable({ read: () => undefined });
+    body.push("the first of many bytes");
+    await expect(store.put("hdfs:///f", body)).rejects.toMatchObject({
+      kind: "bad-response",
+      message: "hdfs:///f: the server reports success before it has the whole file",
+    });
     expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
   });
 
