@@ -11,7 +11,7 @@ import type { ObjectBody } from "../object-store.ts";
 
 interface SendOptions {
   checkAddress: CheckAddress;
-  /** Timeout for connecting and for inactivity. */
+  /** Timeout for connecting and for inactivity of the server. */
   idleTimeoutMs: number;
   signal?: AbortSignal | undefined;
 }
@@ -36,15 +36,12 @@ export async function sendBody(
     agent: false,
     lookup: guardedLookup(checkAddress, refusedAddress),
     headers: { "content-type": "application/octet-stream", ...length },
-    timeout: idleTimeoutMs,
     ...(signal === undefined ? {} : { signal }),
   });
   const answered = Promise.withResolvers<IncomingMessage>();
   request.once("response", answered.resolve);
   request.on("error", answered.reject);
-  request.once("timeout", () =>
-    request.destroy(Object.assign(new Error("the connection is inactive"), { code: "ETIMEDOUT" })),
-  );
+  endIfInactive(request, idleTimeoutMs);
   if (Buffer.isBuffer(body)) request.end(body);
   else pipeline(body, request, (error) => (error === null || error === undefined ? undefined : answered.reject(error)));
   const response = await answered.promise;
@@ -57,6 +54,20 @@ export async function sendBody(
   } finally {
     request.destroy();
   }
+}
+
+/**
+ * Time in which we have nothing to send does not count: the next bytes may wait for memory or for a slow source. The
+ * socket's timer starts again with each write.
+ */
+function endIfInactive(request: ClientRequest, idleTimeoutMs: number): void {
+  request.once("socket", (socket) => {
+    socket.setTimeout(idleTimeoutMs).on("timeout", () => {
+      const hasNothingToSend = !socket.connecting && !request.writableEnded && request.writableLength === 0;
+      if (hasNothingToSend) return;
+      request.destroy(Object.assign(new Error("the connection is inactive"), { code: "ETIMEDOUT" }));
+    });
+  });
 }
 
 /** Whether the network has taken the whole body. A TLS connection knows that one turn of the event loop later. */

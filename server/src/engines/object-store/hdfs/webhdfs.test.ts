@@ -139,7 +139,7 @@ describe("a response of HDFS", () => {
 
 describe("a body that is being written", () => {
   const calls: string[] = [];
-  const writing = async (serve: Serve): Promise<ObjectStore> => {
+  const writing = async (serve: Serve, changes: Partial<HdfsStoreOptions> = {}): Promise<ObjectStore> => {
     calls.length = 0;
     const data = await listen(serve);
     return storeAt(
@@ -148,6 +148,7 @@ describe("a body that is being written", () => {
         if (operation === "CREATE") response.writeHead(307, { location: `${data}/webhdfs/v1/f` }).end();
         else response.end(JSON.stringify({ boolean: true }));
       }),
+      changes,
     );
   };
   const endless = (): Readable => Readable.from(Array(1000).fill(Buffer.alloc(64 * 1024)));
@@ -172,6 +173,25 @@ describe("a body that is being written", () => {
     const body = endless();
     await expect(store.put("hdfs:///f", body)).rejects.toMatchObject({ kind: "unreachable" });
     expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
+  });
+
+  test("may pause for any time, but the server may not while it has bytes to take", async () => {
+    const silence = await listen(() => undefined);
+    const silent = storeAt(await listen(nameNode(`${silence}/webhdfs/v1/f`)), { bodyIdleTimeoutMs: 300 });
+    const store = await writing(
+      (request, response) => request.resume().once("end", () => response.writeHead(201).end()),
+      { bodyIdleTimeoutMs: 30 },
+    );
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.from("x");
+        // This takes ten times as long as the first connection may be inactive.
+        await expect(silent.put("hdfs:///f", Buffer.from("y"))).rejects.toMatchObject({ code: "ETIMEDOUT" });
+        yield Buffer.from("z");
+      })(),
+    );
+    await store.put("hdfs:///f", body);
+    expect(calls).toEqual(["CREATE", "RENAME"]);
   });
 
   test("and is acknowledged before its end makes the write fail, and no part of it becomes visible", async () => {

@@ -38,6 +38,20 @@ describe("a copy with HDFS", () => {
     expect(hdfs.files.get("/reused/large")?.bytes.equals(large)).toBe(true);
   });
 
+  test("has only as many large files open as its memory can feed", async () => {
+    const src = put("many/1", "");
+    for (const name of "123456") writeFileSync(join(copies.files, "many", name), randomBytes(6 * 1024 * 1024));
+    const open = new Set<string>();
+    let most = 0;
+    hdfs.onRequest = (operation, path) => {
+      if (operation === "CREATE") most = Math.max(most, open.add(path).size);
+      if (operation === "RENAME") open.delete(path);
+    };
+    const args = `--src ${src} --dest hdfs:///many --multipartUploadChunkSize 5`;
+    expect((await copies.run(args, { account, bufferMiB: 20 })).end).toMatchObject({ failure: null, files: 6 });
+    expect(most).toBe(2);
+  });
+
   test("reads and writes files, whatever slashes the addresses have", async () => {
     hdfs.put("/in/a", "1");
     hdfs.put("/in/b/c", "22");

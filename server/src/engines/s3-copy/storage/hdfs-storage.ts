@@ -92,7 +92,10 @@ async function verifySize(find: Storage["find"], uri: string, bytes: number): Pr
   }
 }
 
-/** HDFS takes the bytes of a file in order, so each part waits for the previous ones. */
+/**
+ * HDFS takes the bytes of a file in order, so each part waits for the previous ones. The request begins when the first
+ * part is in memory, because servers end requests that send nothing for too long.
+ */
 function hdfsWriter(
   store: ObjectStore,
   uri: string,
@@ -100,19 +103,27 @@ function hdfsWriter(
   verify: (bytes: number) => Promise<void>,
 ): OutputWriter {
   const parts = new OrderedParts();
-  const body = Readable.from(parts.inOrder(), { objectMode: false });
-  const stored = store.put(uri, body, { signal });
-  stored.catch((error: unknown) => parts.fail(error));
+  let stored: Promise<void> | undefined;
+  const begin = (): Promise<void> => {
+    if (stored === undefined) {
+      stored = store.put(uri, Readable.from(parts.inOrder(), { objectMode: false }), { signal });
+      stored.catch((error: unknown) => parts.fail(error));
+    }
+    return stored;
+  };
   return {
-    write: ({ number, bytes }) => parts.add(number, bytes),
+    write({ number, bytes }) {
+      if (number === 1) void begin(); // its failure is the part's
+      return parts.add(number, bytes);
+    },
     async finish(totalBytes) {
       parts.end();
-      await stored;
+      await begin();
       await verify(totalBytes);
     },
     async discard() {
       parts.fail(new CopyError(`${uri}: the copy was abandoned`));
-      await stored.catch(() => undefined);
+      await stored?.catch(() => undefined);
     },
   };
 }
@@ -135,7 +146,7 @@ class OrderedParts {
   add(number: number, bytes: readonly Buffer[]): Promise<void> {
     return new Promise((taken, fail) => {
       if (this.#failure !== undefined) {
-        fail(new CopyError("the output has failed already", { cause: this.#failure.error }));
+        fail(this.#failure.error as Error); // it names the file and the cause
         return;
       }
       this.#parts.set(number, { bytes, taken, fail });

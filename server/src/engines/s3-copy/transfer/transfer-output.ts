@@ -74,6 +74,11 @@ export class OutputTransfer {
   readonly #budget: ByteBudget;
   readonly #buffers: PartBuffers;
   readonly #inSlot: <T>(work: () => Promise<T>) => Promise<T>;
+  /**
+   * Limits the outputs of several parts that are open in HDFS, so that each has two parts in memory on average. With more
+   * of them, a connection would be silent for a long time until its output gets the memory for the next part.
+   */
+  readonly #inOpenSlot: <T>(work: () => Promise<T>) => Promise<T>;
   /** The destination, if it must get each object in one request. */
   readonly #withoutParts: S3Storage | undefined;
   /** False if the store cannot copy parts: some cannot, or not those that are encrypted with a customer's key. */
@@ -86,6 +91,7 @@ export class OutputTransfer {
     this.#budget = new ByteBudget(bufferBytes, signal);
     this.#buffers = new PartBuffers(this.#partBytes(0), bufferBytes);
     this.#inSlot = limitConcurrency(slots);
+    this.#inOpenSlot = limitConcurrency(Math.max(1, Math.floor(bufferBytes / (2 * this.#partBytes(0)))));
     this.#copySizes = options.copySizes ?? COPY_SIZES;
     this.#withoutParts = to instanceof S3Storage && copy.disableMultipartUpload ? to : undefined;
   }
@@ -174,7 +180,17 @@ export class OutputTransfer {
     return source.size;
   }
 
-  async #assemble(
+  async #assemble(output: PlannedOutput, uri: string, way: OutputParts & AssembleWay): Promise<number> {
+    const { to, signal } = this.#options;
+    if (to.scheme !== "hdfs" || output.bytes <= this.#partBytes(output.bytes))
+      return this.#assembleNow(output, uri, way);
+    return this.#inOpenSlot(() => {
+      signal.throwIfAborted();
+      return this.#assembleNow(output, uri, way);
+    });
+  }
+
+  async #assembleNow(
     output: PlannedOutput,
     uri: string,
     { attributes, from, copiesParts, onWritten = this.#options.onBytes }: OutputParts & AssembleWay,
