@@ -111,6 +111,10 @@ export async function sendRequest(
 
 /** Reads a small document. */
 export async function readLimited(body: AsyncIterable<Buffer>, limitBytes: number): Promise<string> {
+  return (await readLimitedBytes(body, limitBytes)).toString("utf8");
+}
+
+export async function readLimitedBytes(body: AsyncIterable<Buffer>, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -118,5 +122,5 @@ export async function readLimited(body: AsyncIterable<Buffer>, limitBytes: numbe
     if (bytes > limitBytes) throw new ObjectStoreError("bad-response", `the answer is larger than ${limitBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }

@@ -2,22 +2,21 @@ import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
-import { BodySource } from "./send-body.ts";
 import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import type {
   ByteRange,
   CallOptions,
   FolderEntry,
   ListOptions,
-  ObjectBody,
   ObjectEntry,
   ObjectStat,
   ObjectStore,
 } from "../object-store.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
-import { isDone, parseFileStatus, type FileStatus, orMissing, parsed } from "./webhdfs-answers.ts";
+import { findFile, type FileCall } from "./find-file.ts";
 import { listHdfs, unfinishedName, readHdfsFolder } from "./list-hdfs.ts";
+import { putFile } from "./put-file.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface HdfsStoreOptions extends Partial<AgentLimits> {
@@ -26,8 +25,10 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
   user: string;
   /** Checks every address before a connection to it, including those of redirects. */
   checkAddress: CheckAddress;
-  /** Retries of a read after a transient failure. */
+  /** Retries of a call after a transient failure. A write is repeated only if its body is a buffer. */
   retries?: number;
+  /** Retry also if no connection could be made or the server was silent, for callers that can wait. */
+  retriesTimeouts?: boolean;
   /** The name of the unfinished file for a path; random by default. */
   nameTemporary?: (path: string) => string;
   /** Limit for the entries of a folder. A server that lists more is not an HDFS. */
@@ -39,21 +40,24 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
 const defaults = {
   ...DEFAULT_AGENT_LIMITS,
   retries: 3,
+  retriesTimeouts: false,
   nameTemporary: () => `.put-${randomBytes(8).toString("hex")}`,
   maxEntries: 6_400_000, // the largest value that HDFS can be configured to allow
   maxHeldBytes: 128 * 1024 * 1024,
 };
 
-interface FileCall extends CallOptions {
-  path: string;
-  /** The start of error messages. */
-  subject: string;
-}
-
 export interface HdfsStore extends ObjectStore {
+  /** Reads a range of a file that is at least as long, into memory. */
+  read(
+    uri: string,
+    range: { readonly offset: number; readonly length: number },
+    options?: CallOptions,
+  ): Promise<Buffer>;
   isFolder(uri: string, options?: CallOptions): Promise<boolean>;
   /** Removes the unfinished file that a writer with the same `nameTemporary` has left. */
   removeUnfinished(uri: string, options?: CallOptions): Promise<void>;
+  /** Calls that were repeated so far. */
+  readonly retryCount: number;
 }
 
 /** The files of an HDFS that its user can access, by WebHDFS with simple authentication (no Kerberos). */
@@ -69,12 +73,16 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
     },
     async put(text, body, { signal } = {}) {
       const file = { ...fileOf(text), signal };
-      await put(client, file, body, temporaryPath(file, options));
+      await putFile(client, file, body, temporaryPath(file, options));
+    },
+    async read(text, { offset, length }, { signal } = {}) {
+      const query = { offset: String(offset), length: String(length) };
+      return client.read({ ...fileOf(text), signal, method: "GET", operation: "OPEN", query }, length);
     },
     async isFolder(text, { signal } = {}) {
       const uri = hdfsUriOf(text);
       const path = pathOf(`${uri.key}/`).replace(/(?<=.)\/$/, "");
-      const found = await find(client, { path, subject: formatObjectUri(uri), signal });
+      const found = await findFile(client, { path, subject: formatObjectUri(uri), signal });
       return found?.kind === "folder";
     },
     async removeUnfinished(text, { signal } = {}) {
@@ -85,32 +93,27 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
     folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), { ...options, signal }),
     async delete(text, { signal } = {}) {
       const file = { ...fileOf(text), signal };
-      const found = await find(client, file);
+      const found = await findFile(client, file);
       if (found === undefined) return;
       // HDFS would also delete an empty folder.
       if (found.kind !== "file") throw new ObjectStoreError("bad-request", `${file.subject}: a folder, not a file`);
       await client.document({ ...file, method: "DELETE", operation: "DELETE" });
     },
     stat: async (text, { signal } = {}) => stat(client, { ...fileOf(text), signal }),
+    get retryCount() {
+      return client.retryCount;
+    },
     close,
   };
 }
 
 async function stat(client: WebHdfsClient, file: FileCall): Promise<ObjectStat> {
-  const found = await find(client, file);
+  const found = await findFile(client, file);
   if (found?.kind === "file") return { size: found.size, modifiedAt: found.modifiedAt, etag: null };
   throw new ObjectStoreError(
     "missing",
     `${file.subject}: ${found === undefined ? "not found" : "a folder, not a file"}`,
   );
-}
-
-async function find(client: WebHdfsClient, file: FileCall): Promise<FileStatus | undefined> {
-  const read = async (): Promise<FileStatus> => {
-    const document = await client.document({ ...file, method: "GET", operation: "GETFILESTATUS" });
-    return parsed(file, () => parseFileStatus(document));
-  };
-  return orMissing(read());
 }
 
 /** Requests only the bytes of the known size, because the file may grow meanwhile. */
@@ -131,29 +134,6 @@ async function open(client: WebHdfsClient, file: FileCall, size: number, range?:
   if (promised === undefined || Number(promised) === length) return translated;
   translated.destroy();
   throw unreadable(subject, new Error("the response has another length than requested"));
-}
-
-/** Writes a temporary file in the same folder, which listings omit, then renames it. */
-async function put(client: WebHdfsClient, file: FileCall, given: ObjectBody, temporary: string): Promise<void> {
-  const { path, subject, signal } = file;
-  const source = new BodySource(given);
-  const call = { path: temporary, subject };
-  try {
-    const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
-    await client.create(creation, source.body);
-    const query = { destination: path, renameoptions: "OVERWRITE" };
-    const renamed = await client.document({ ...call, signal, method: "PUT", operation: "RENAME", query });
-    if (!parsed(file, () => isDone(renamed))) {
-      throw new ObjectStoreError("bad-request", `${subject}: HDFS does not allow a file at this path`);
-    }
-  } catch (error) {
-    await client.document({ ...call, method: "DELETE", operation: "DELETE" }).catch(() => undefined);
-    signal?.throwIfAborted();
-    source.throwIfFailed();
-    throw error;
-  } finally {
-    source.end();
-  }
 }
 
 function temporaryPath(

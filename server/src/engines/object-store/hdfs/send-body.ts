@@ -81,13 +81,20 @@ export class BodySource {
   readonly body: Readable | Buffer;
   readonly #given: ObjectBody;
   #failure: { readonly error: unknown } | undefined;
+  #bytes: number;
 
   constructor(given: ObjectBody) {
     this.#given = given;
+    this.#bytes = Buffer.isBuffer(given) ? given.length : 0;
     if (given instanceof Readable) given.on("error", () => undefined); // it may fail before it is read
     this.body = Buffer.isBuffer(given)
       ? given
       : Readable.from(this.#pieces(given instanceof Readable ? given : filePieces(given)), { objectMode: false });
+  }
+
+  /** The size; of a stream, as far as it was read. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   throwIfFailed(): void {
@@ -110,6 +117,7 @@ export class BodySource {
           throw error;
         });
         if (step.done === true) return;
+        this.#bytes += step.value.length;
         yield step.value;
       }
     } finally {

@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { isNestedDeeper } from "../../../lib/json-depth.ts";
@@ -11,7 +10,8 @@ import {
   ObjectStoreError,
   type ObjectStoreErrorKind,
 } from "../object-store-error.ts";
-import { readLimited, sendRequest } from "../guarded-agent.ts";
+import { readLimited, readLimitedBytes, sendRequest } from "../guarded-agent.ts";
+import { pauseBeforeRetry } from "../retry-pause.ts";
 import { sendBody } from "./send-body.ts";
 
 interface WebHdfsOptions {
@@ -23,10 +23,13 @@ interface WebHdfsOptions {
   /** For file bodies, which are not sent by the dispatcher. */
   checkAddress: CheckAddress;
   idleTimeoutMs: number;
-  /** Retries of reads after the first attempt. */
+  /** Retries after the first attempt. */
   retries: number;
+  /** Retry also if no connection could be made or the server was silent. */
+  retriesTimeouts: boolean;
 }
 
+/** Every call may be repeated. Only a repeated RENAME fails if the first one succeeded: see `onUnknownOutcome`. */
 interface WebHdfsCall {
   method: "GET" | "PUT" | "DELETE";
   operation: string;
@@ -36,6 +39,8 @@ interface WebHdfsCall {
   /** The start of error messages. */
   subject: string;
   signal?: AbortSignal | undefined;
+  /** Called when HDFS may have carried out the call although there is no answer. */
+  onUnknownOutcome?: () => void;
 }
 
 type Response = Dispatcher.ResponseData;
@@ -44,7 +49,6 @@ const textLimitBytes = 4 * 1024 * 1024; // enough for a page of 1,000 entries wi
 const errorLimitBytes = 64 * 1024;
 /** Listings have six levels. Parsing a deeply nested document of the size limit would take hundreds of MB. */
 const maxDepth = 16;
-const pauseMs = 200;
 
 /**
  * Sends calls to WebHDFS. The NameNode redirects reads and writes of files to the DataNode that holds them. The address of
@@ -53,15 +57,23 @@ const pauseMs = 200;
  */
 export class WebHdfsClient {
   readonly #options: WebHdfsOptions;
+  #retryCount = 0;
 
   constructor(options: WebHdfsOptions) {
     this.#options = options;
   }
 
+  /** Calls that were repeated so far. */
+  get retryCount(): number {
+    return this.#retryCount;
+  }
+
   /** The JSON document of a response; undefined if it is empty. */
   async document(call: WebHdfsCall): Promise<unknown> {
-    const { body } = await this.#repeated(call, () => this.#final(call, this.#urlOf(call)));
-    const text = await this.#whole(call, body);
+    const text = await this.#repeated(call, async () => {
+      const { body } = await this.#final(call, this.#urlOf(call));
+      return this.#whole(call, () => readLimited(body, textLimitBytes));
+    });
     try {
       if (isNestedDeeper(Buffer.from(text), maxDepth)) {
         throw new Error(`the response is nested more than ${maxDepth} levels deep`);
@@ -74,37 +86,61 @@ export class WebHdfsClient {
 
   /** Opens a file. The caller must read or destroy the body. */
   async open(call: WebHdfsCall): Promise<Response> {
+    return this.#repeated(call, () => this.#openOnce(call));
+  }
+
+  /** Reads a range of a file, of this length, into memory. */
+  async read(call: WebHdfsCall, length: number): Promise<Buffer> {
     return this.#repeated(call, async () => {
-      const first = await this.#request(call, this.#urlOf(call));
-      if (!isRedirect(first)) return first; // a gateway sends the file itself
-      const url = this.#targetOf(call, first);
-      await first.body.dump();
-      return this.#final(call, url);
+      const { body } = await this.#openOnce(call);
+      const bytes = await this.#whole(call, () => readLimitedBytes(body, length));
+      if (bytes.length === length) return bytes;
+      const error = unreadable(call.subject, new Error("the response is shorter than requested"));
+      throw thrown({ error, isTransient: true });
     });
   }
 
-  /** Sends the body only to the target of the redirect. */
+  /** Sends the body only to the target of the redirect. A body that is not in memory can be sent only once. */
   async create(call: WebHdfsCall, body: Readable | Buffer): Promise<void> {
-    const first = await this.#repeated(call, () => this.#request(call, this.#urlOf(call)));
-    if (!isRedirect(first)) {
-      await first.body.dump();
-      throw unreadable(call.subject, new Error("the response is not a redirect to a DataNode"));
+    if (Buffer.isBuffer(body)) {
+      await this.#repeated(call, async () => this.#send(call, await this.#dataNodeFor(call), body));
+      return;
     }
-    const url = this.#targetOf(call, first);
-    await first.body.dump();
-    await this.#send(call, url, body);
+    const url = await this.#repeated(call, () => this.#dataNodeFor(call));
+    await this.#repeated(call, () => this.#send(call, url, body), 0);
   }
 
-  async #repeated<T>(call: WebHdfsCall, attempt: () => Promise<T>): Promise<T> {
+  async #repeated<T>(
+    call: WebHdfsCall,
+    attempt: () => Promise<T>,
+    retries: number = this.#options.retries,
+  ): Promise<T> {
     for (let tried = 0; ; tried += 1) {
       try {
         return await attempt();
       } catch (error) {
-        const isRetried = error instanceof TransientFailure && call.method === "GET" && tried < this.#options.retries;
-        if (!isRetried) throw error instanceof TransientFailure ? error.cause : error;
-        await pause(pauseMs * 2 ** tried, undefined, { signal: call.signal }).catch(() => undefined);
+        if (!(error instanceof TransientFailure)) throw error;
+        call.onUnknownOutcome?.();
+        if (tried >= retries) throw error.cause;
+        await pauseBeforeRetry(tried, call.signal);
+        this.#retryCount += 1;
       }
     }
+  }
+
+  async #openOnce(call: WebHdfsCall): Promise<Response> {
+    const first = await this.#request(call, this.#urlOf(call));
+    if (!isRedirect(first)) return first; // a gateway sends the file itself
+    const url = this.#targetOf(call, first);
+    await first.body.dump();
+    return this.#final(call, url);
+  }
+
+  async #dataNodeFor(call: WebHdfsCall): Promise<URL> {
+    const first = await this.#request(call, this.#urlOf(call));
+    await first.body.dump();
+    if (isRedirect(first)) return this.#targetOf(call, first);
+    throw unreadable(call.subject, new Error("the response is not a redirect to a DataNode"));
   }
 
   async #send(call: WebHdfsCall, url: URL, body: Readable | Buffer): Promise<void> {
@@ -112,10 +148,9 @@ export class WebHdfsClient {
     try {
       answer = await sendBody(url, body, { ...this.#options, signal: call.signal });
     } catch (error) {
-      call.signal?.throwIfAborted();
-      throw failureOfConnection(call.subject, error).error;
+      throw this.#broken(call, error);
     }
-    if (answer.statusCode >= 300) throw refusalOf(call.subject, answer.statusCode, answer.text).error;
+    if (answer.statusCode >= 300) throw thrown(refusalOf(call.subject, answer.statusCode, answer.text));
   }
 
   async #request(call: WebHdfsCall, url: URL): Promise<Response> {
@@ -125,8 +160,7 @@ export class WebHdfsClient {
       const request = { origin: url.origin, path: `${url.pathname}${url.search}`, method: call.method };
       response = await sendRequest(this.#options.dispatcher, request, call.signal);
     } catch (error) {
-      call.signal?.throwIfAborted();
-      throw thrown(failureOfConnection(call.subject, error));
+      throw this.#broken(call, error);
     }
     if (response.statusCode < 300 || isRedirect(response)) return response;
     const text = await readLimited(response.body, errorLimitBytes).catch(() => "");
@@ -140,13 +174,18 @@ export class WebHdfsClient {
     throw unreadable(call.subject, new Error("the response is another redirect"));
   }
 
-  async #whole({ subject, signal }: WebHdfsCall, body: Response["body"]): Promise<string> {
+  async #whole<T>(call: WebHdfsCall, read: () => Promise<T>): Promise<T> {
     try {
-      return await readLimited(body, textLimitBytes);
+      return await read();
     } catch (error) {
-      signal?.throwIfAborted();
-      throw failureOfConnection(subject, error).error;
+      throw this.#broken(call, error);
     }
+  }
+
+  /** Throws the reason of the signal if that is why the connection broke. */
+  #broken({ subject, signal }: WebHdfsCall, error: unknown): Error {
+    signal?.throwIfAborted();
+    return thrown(failureOfConnection(subject, error, this.#options.retriesTimeouts));
   }
 
   #urlOf({ operation, path, query }: WebHdfsCall): URL {

@@ -108,21 +108,6 @@ describe("a response of HDFS", () => {
     await expect(storeAt(name).put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
   });
 
-  test("with a transient error makes reads retry, but not writes", async () => {
-    const calls: string[] = [];
-    const store = storeAt(
-      await listen((_, response, operation) => {
-        calls.push(operation);
-        if (operation === "GETFILESTATUS" && calls.length > 1) response.end(status());
-        else response.writeHead(503).end();
-      }),
-      { retries: 1 },
-    );
-    expect(await store.stat("hdfs:///f")).toMatchObject({ size: 5 });
-    await expect(store.put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "unreachable" });
-    expect(calls).toEqual(["GETFILESTATUS", "GETFILESTATUS", "CREATE", "DELETE"]);
-  });
-
   test("with another length than requested is an error", async () => {
     const store = storeAt(
       await listen((_, response, operation) => response.end(operation === "OPEN" ? "hello world" : status())),

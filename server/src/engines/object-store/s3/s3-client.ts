@@ -1,11 +1,11 @@
 import { createHash, hash, webcrypto } from "node:crypto";
 import { Readable } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { limitConcurrency } from "../../../lib/limit-concurrency.ts";
 import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
 import { readLimited, sendRequest } from "../guarded-agent.ts";
+import { pauseBeforeRetry } from "../retry-pause.ts";
 import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
 import { collectResponse, ERROR_LIMIT_BYTES, type S3Answer } from "./collect-response.ts";
 import type { RawClient } from "./raw-client.ts";
@@ -68,8 +68,6 @@ const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, 
 const syncHashBytes = 64 * 1024;
 /** Larger bodies are sent in pieces: the timeout of the response restarts with each piece that the network takes. */
 const pieceBytes = 256 * 1024;
-const firstPauseMs = 100;
-const maxPauseMs = 5_000;
 
 /** Signs and sends calls, retries transient failures and translates errors to `ObjectStoreError`. */
 export class S3Client {
@@ -162,7 +160,7 @@ export class S3Client {
       }
       if (outcome.isSlowDown) this.#limiter.slowDown(generation);
       if (!outcome.isTransient || retries >= this.#options.retries) throw outcome.error;
-      await pause(pauseMs(retries, Math.random()), undefined, { signal: call.signal }).catch(() => undefined);
+      await pauseBeforeRetry(retries, call.signal);
       retries += 1;
       this.#retryCount += 1;
     }
@@ -266,9 +264,4 @@ function readOrFailure<T extends object>(answer: S3Answer, read: (answer: S3Answ
 
 function isError(bytes: Buffer): boolean {
   return bytes.length <= ERROR_LIMIT_BYTES && parseError(bytes.toString("utf8")).code !== null;
-}
-
-/** Exponential backoff, half of it random, so that calls that failed together are not retried together. */
-function pauseMs(attempt: number, random: number): number {
-  return Math.min(firstPauseMs * 2 ** attempt, maxPauseMs) * (0.5 + random / 2);
 }

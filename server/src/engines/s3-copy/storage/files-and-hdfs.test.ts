@@ -71,6 +71,19 @@ describe("a copy with HDFS", () => {
     expect(missing.end.failure).toBe("hdfs:///missing: the source does not exist");
   });
 
+  test("succeeds, and counts its retries, if the first request of each kind meets a broken connection", async () => {
+    hdfs.put("/in/a", "1");
+    const asked = new Set<string>();
+    hdfs.onRequest = (operation) => {
+      if (asked.size === asked.add(operation).size) return;
+      throw new Error("breaks the connection");
+    };
+    const { end } = await copies.run("--src hdfs:///in --dest hdfs:///out --deleteOnSuccess", { account });
+    expect(asked).toEqual(new Set(["GETFILESTATUS", "LISTSTATUS_BATCH", "OPEN", "CREATE", "RENAME", "DELETE"]));
+    expect(end).toMatchObject({ failure: null, files: 1, retries: asked.size });
+    expect(allFiles()).toEqual({ "/out/a": "1" });
+  });
+
   test("removes the unfinished files of a killed attempt", async () => {
     hdfs.put("/in/a", "1");
     const options = { account, command: "killed-hdfs" };

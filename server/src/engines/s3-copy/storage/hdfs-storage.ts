@@ -37,12 +37,9 @@ export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
     find,
     async read(source, range) {
       if (range.length === 0) return { bytes: Buffer.alloc(0), attributes: NO_ATTRIBUTES };
-      const { body, size, modifiedAt } = await store.get(source.uri, { range, signal });
-      const isSame = isUnchanged(source, { size, modifiedMs: modifiedAt.getTime() });
-      if (!isSame) body.destroy();
-      const bytes = isSame ? Buffer.concat((await body.toArray()) as Buffer[]) : Buffer.alloc(0);
-      if (!isSame || bytes.length !== range.length) throw changedWhileCopied(source.uri);
-      return { bytes, attributes: NO_ATTRIBUTES };
+      const found = await find(source.uri);
+      if (found === undefined || !isUnchanged(source, found)) throw changedWhileCopied(source.uri);
+      return { bytes: await store.read(source.uri, range, { signal }), attributes: NO_ATTRIBUTES };
     },
     attributesOf: () => Promise.resolve(NO_ATTRIBUTES),
     async write(uri, bytes) {
@@ -146,7 +143,7 @@ class OrderedParts {
   add(number: number, bytes: readonly Buffer[]): Promise<void> {
     return new Promise((taken, fail) => {
       if (this.#failure !== undefined) {
-        fail(this.#failure.error as Error); // it names the file and the cause
+        fail(this.#failure.error); // it names the file and the cause
         return;
       }
       this.#parts.set(number, { bytes, taken, fail });

@@ -40,6 +40,8 @@ const DEFAULT_TMP_DIR = "hdfs:///tmp";
 export class Storages {
   readonly #given: OpenOptions;
   readonly #opened = new Map<string, Storage>();
+  /** The stores that may repeat requests. */
+  readonly #stores: (S3Store | HdfsStore)[] = [];
   readonly #checkAddress: CheckAddress;
   #spooled = 0;
   /** The first source: all others are in the same kind of store. */
@@ -134,8 +136,7 @@ export class Storages {
 
   /** Requests that were repeated so far. */
   get retryCount(): number {
-    const stores = [...this.#opened.values()].flatMap((each) => (each instanceof S3Storage ? [each.store] : []));
-    return [...new Set(stores)].reduce((sum, store) => sum + store.retryCount, 0);
+    return this.#stores.reduce((sum, store) => sum + store.retryCount, 0);
   }
 
   async close(): Promise<void> {
@@ -161,7 +162,10 @@ export class Storages {
     const { journal, limits } = this.#given;
     const checkAddress = this.#checkAddress;
     const nameTemporary = (path: string): string => temporaryName(journal.id, path);
-    return hdfsStore({ ...hdfs, checkAddress, retries: RETRIES, nameTemporary, ...limits });
+    const retrying = { retries: RETRIES, retriesTimeouts: true };
+    const store = hdfsStore({ ...hdfs, checkAddress, nameTemporary, ...retrying, ...limits });
+    this.#stores.push(store);
+    return store;
   }
 
   /**
@@ -203,7 +207,9 @@ export class Storages {
     }
     const checkAddress = this.#checkAddress;
     const limits = { retries: RETRIES, ...given, retriesTimeouts: true, maxConnections: slots };
-    return s3Store({ endpoint, region, credentials, checkAddress, ...limits });
+    const store = s3Store({ endpoint, region, credentials, checkAddress, ...limits });
+    this.#stores.push(store);
+    return store;
   }
 
   #endpointOf(side: Side): string | null {

@@ -1,0 +1,60 @@
+import { ObjectStoreError } from "../object-store-error.ts";
+import type { ObjectBody } from "../object-store.ts";
+import { findFile, type FileCall } from "./find-file.ts";
+import { BodySource } from "./send-body.ts";
+import { isDone, parsed } from "./webhdfs-answers.ts";
+import type { WebHdfsClient } from "./webhdfs-client.ts";
+
+/** Less than the ten seconds between SIGTERM and the kill of a copy. */
+const REMOVE_MS = 8_000;
+
+/**
+ * Writes a temporary file in the same folder, which listings omit, then renames it. Each attempt replaces the temporary
+ * file of the previous one.
+ */
+export async function putFile(
+  client: WebHdfsClient,
+  file: FileCall,
+  given: ObjectBody,
+  temporary: string,
+): Promise<void> {
+  const { subject, signal } = file;
+  const source = new BodySource(given);
+  const call = { path: temporary, subject };
+  try {
+    const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
+    await client.create(creation, source.body);
+    await renameFile(client, file, temporary, source.bytes);
+  } catch (error) {
+    const removal = { ...call, method: "DELETE", operation: "DELETE", signal: AbortSignal.timeout(REMOVE_MS) } as const;
+    await client.document(removal).catch(() => undefined);
+    signal?.throwIfAborted();
+    source.throwIfFailed();
+    throw error;
+  } finally {
+    source.end();
+  }
+}
+
+/** After a lost answer, only the two paths show whether the file was renamed: a repeated call finds no temporary file. */
+async function renameFile(client: WebHdfsClient, file: FileCall, temporary: string, bytes: number): Promise<void> {
+  const { path, subject, signal } = file;
+  const call = { path: temporary, subject, signal };
+  let isUnknown = false;
+  const isRenamed = async (): Promise<boolean> => {
+    if (!isUnknown || (await findFile(client, call)) !== undefined) return false;
+    const found = await findFile(client, file);
+    return found?.kind === "file" && found.size === bytes;
+  };
+  try {
+    const query = { destination: path, renameoptions: "OVERWRITE" };
+    const onUnknownOutcome = (): void => void (isUnknown = true);
+    const renamed = await client.document({ ...call, method: "PUT", operation: "RENAME", query, onUnknownOutcome });
+    if (!parsed(file, () => isDone(renamed))) {
+      throw new ObjectStoreError("bad-request", `${subject}: HDFS does not allow a file at this path`);
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(await isRenamed())) throw error;
+  }
+}
