@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { collectGarbage } from "../../../../test/memory/live-memory.ts";
 import { BulkFiles, syncContents } from "./bulk-files.ts";
 
 const base = mkdtempSync(join(tmpdir(), "headgate-bulk-"));
@@ -70,6 +71,20 @@ describe("files in bulk", () => {
   test("are listed in several pages", () => {
     for (let each = 0; each < 2500; each += 1) files.write(`f${each}`, Buffer.alloc(0));
     expect([...files.list("")].map((page) => page.length)).toEqual([1000, 1000, 500]);
+  });
+
+  test("are listed without holding their whole folder in memory", () => {
+    const name = (each: number): string => join(root, `${each}-of-a-folder-with-many-files-that-have-long-names`);
+    for (let each = 0; each < 20_000; each += 1) writeFileSync(name(each), "");
+    const usedBytes = (): number => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = usedBytes();
+    const pages = files.list("");
+    expect(pages.next().value).toHaveLength(1000);
+    expect(usedBytes() - before).toBeLessThan(1024 * 1024);
+    pages.return(undefined);
   });
 
   test("appear whole: parts in any order are invisible until the file is finished", async () => {

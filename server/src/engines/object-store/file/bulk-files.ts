@@ -7,9 +7,9 @@ import {
   fdatasyncSync,
   fstatSync,
   lstatSync,
+  opendirSync,
   openSync,
   read,
-  readdirSync,
   readSync,
   renameSync,
   rmSync,
@@ -89,12 +89,10 @@ export class BulkFiles {
     const pending = [folderPath];
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
       const base = path === "" ? "" : `${path}/`;
-      for (const entry of this.#entriesOf(path)) {
-        if (entry.isDirectory()) pending.push(`${base}${entry.name}`);
-        if (!entry.isFile() || unfinishedName.test(entry.name)) continue;
-        const found = this.#statEntry(path, entry.name);
-        if (found === undefined) continue;
-        page.push({ ...found, path: `${base}${entry.name}` });
+      for (const { name, stats } of this.#entriesOf(path)) {
+        if (stats.isDirectory()) pending.push(`${base}${name}`);
+        if (!stats.isFile() || unfinishedName.test(name)) continue;
+        page.push({ size: stats.size, modifiedMs: stats.mtimeMs, path: `${base}${name}` });
         if (page.length < PAGE_FILES) continue;
         yield page;
         page = [];
@@ -215,15 +213,21 @@ export class BulkFiles {
     }
   }
 
-  #entriesOf(path: string) {
-    const read = () => inSubject(path, () => readdirSync(this.#folders.enter(path, "enter"), { withFileTypes: true }));
-    return ifThere(read) ?? [];
-  }
-
-  /** Undefined: removed or replaced meanwhile. */
-  #statEntry(folder: string, name: string): Omit<BulkFile, "path"> | undefined {
-    const stats = lstatSync(join(this.#folders.enter(folder, "enter"), name), { throwIfNoEntry: false });
-    return stats?.isFile() === true ? { size: stats.size, modifiedMs: stats.mtimeMs } : undefined;
+  /** Reads the folder piece by piece, because it may have millions of entries. Omits those that are removed meanwhile. */
+  *#entriesOf(path: string): Generator<{ readonly name: string; readonly stats: Stats }> {
+    const enter = (): string => this.#folders.enter(path, "enter");
+    const folder = ifThere(() => inSubject(path, () => opendirSync(enter(), { bufferSize: PAGE_FILES })));
+    if (folder === undefined) return;
+    try {
+      for (;;) {
+        const entry = inSubject(path, () => folder.readSync());
+        if (entry === null) return;
+        const stats = lstatSync(join(enter(), entry.name), { throwIfNoEntry: false });
+        if (stats !== undefined) yield { name: entry.name, stats };
+      }
+    } finally {
+      folder.closeSync();
+    }
   }
 
   /** A path that is valid in the current turn of the event loop. `name`: another file in the same folder. */
