@@ -15,7 +15,7 @@ import type {
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
 import { findFile, type FileCall } from "./find-file.ts";
-import { listHdfs, unfinishedName, readHdfsFolder } from "./list-hdfs.ts";
+import { listHdfs, listHdfsPages, unfinishedName, readHdfsFolder } from "./list-hdfs.ts";
 import { putFile } from "./put-file.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
@@ -54,6 +54,8 @@ export interface HdfsStore extends ObjectStore {
     options?: CallOptions,
   ): Promise<Buffer>;
   isFolder(uri: string, options?: CallOptions): Promise<boolean>;
+  /** All files below a folder in pages, in no order, so that a folder may have any number of entries. */
+  listPages(folderUri: string, options?: CallOptions): AsyncIterable<readonly ObjectEntry[]>;
   /** Removes the unfinished file that a writer with the same `nameTemporary` has left. */
   removeUnfinished(uri: string, options?: CallOptions): Promise<void>;
   /** Calls that were repeated so far. */
@@ -90,6 +92,7 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
       await client.document({ ...file, path: temporaryPath(file, options), method: "DELETE", operation: "DELETE" });
     },
     list: (text, listOptions = {}) => list(client, hdfsUriOf(text), { ...options, ...listOptions }),
+    listPages: (text, { signal } = {}) => listPages(client, hdfsUriOf(text), { ...options, signal }),
     folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), { ...options, signal }),
     async delete(text, { signal } = {}) {
       const file = { ...fileOf(text), signal };
@@ -166,13 +169,25 @@ async function* list(
   }
 }
 
+async function* listPages(
+  client: WebHdfsClient,
+  uri: ObjectUri,
+  { signal, maxEntries }: CallOptions & Bounds,
+): AsyncGenerator<readonly ObjectEntry[]> {
+  const subject = formatObjectUri(uri);
+  const read = (path: string) => readHdfsFolder(client, { subject, signal, path, maxEntries });
+  for await (const page of listHdfsPages(read, folderPath(uri))) {
+    yield page.map((found) => ({ ...found, uri: formatObjectUri({ ...uri, key: found.key }) }));
+  }
+}
+
 /** In HDFS's order, so that only one page is in memory. */
 async function* folder(
   client: WebHdfsClient,
   uri: ObjectUri,
   { signal, maxEntries }: CallOptions & Bounds,
 ): AsyncGenerator<FolderEntry> {
-  const path = pathOf(uri.key.endsWith("/") ? uri.key : `${uri.key}/`);
+  const path = folderPath(uri);
   for await (const page of readHdfsFolder(client, { subject: formatObjectUri(uri), path, signal, maxEntries })) {
     for (const { kind, name, modifiedAt } of page) {
       if (kind === "other" || unfinishedName.test(name)) continue;
@@ -203,6 +218,10 @@ function pathOf(key: string): string {
   const folders = path.split("/").slice(0, -1);
   if (folders.some((name) => name === "." || name === "..")) throw badUri("must not have . or .. in its path");
   return path;
+}
+
+function folderPath({ key }: ObjectUri): string {
+  return pathOf(key.endsWith("/") ? key : `${key}/`);
 }
 
 function badUri(rule: string): ObjectStoreError {

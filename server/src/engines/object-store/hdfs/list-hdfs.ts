@@ -76,6 +76,21 @@ export async function* listHdfs(
   }
 }
 
+/** All files below a folder in pages, in no order. Holds one page per level in memory. `folder` ends with a slash. */
+export async function* listHdfsPages(readFolder: ReadFolder, folder: string): AsyncGenerator<readonly ListedFile[]> {
+  for await (const page of readFolder(folder)) {
+    const files: ListedFile[] = [];
+    for (const { kind, name, size, modifiedAt, etag } of page) {
+      if (kind === "file" && !unfinishedName.test(name))
+        files.push({ key: `${folder}${name}`, size, modifiedAt, etag });
+    }
+    yield files;
+    for (const { kind, name } of page) {
+      if (kind === "folder") yield* listHdfsPages(readFolder, `${folder}${name}/`);
+    }
+  }
+}
+
 function isAtMost(path: string, after: string | undefined): boolean {
   return after !== undefined && Buffer.from(path).compare(Buffer.from(after)) <= 0;
 }

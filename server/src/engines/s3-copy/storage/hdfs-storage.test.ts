@@ -1,11 +1,49 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { remote, useScriptedWebHdfs, type Serve } from "../../../../test/support/scripted-webhdfs.ts";
+import { remote, status, useScriptedWebHdfs, type Serve } from "../../../../test/support/scripted-webhdfs.ts";
 import { hdfsStorage } from "./hdfs-storage.ts";
 import { NO_ATTRIBUTES, type OutputWriter } from "./storage.ts";
 
 const { listen, storeAt } = useScriptedWebHdfs();
 const MIB = 1024 * 1024;
+
+test("a folder is listed page by page, whatever the number of its entries", async () => {
+  const names = Array.from({ length: 2500 }, (_, index) => `f${String(index).padStart(4, "0")}`);
+  const left = ".put-0123456789abcdef";
+  const folders: Record<string, readonly string[]> = { "/in": ["b", left, ...names], "/in/b": ["x"] };
+  const asked: string[] = [];
+  const serve: Serve = (request, response, operation) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://here");
+    const path = pathname.replace("/webhdfs/v1", "");
+    const entries = (folders[path] ?? []).map((name) => ({
+      pathSuffix: name,
+      type: name === "b" ? "DIRECTORY" : "FILE",
+      length: 1,
+      modificationTime: 1,
+    }));
+    const after = searchParams.get("startAfter") ?? "";
+    const rest = entries.slice(entries.findIndex(({ pathSuffix }) => pathSuffix === after) + 1);
+    const FileStatuses = { FileStatus: rest.slice(0, 1000) };
+    if (operation === "LISTSTATUS_BATCH") asked.push(path);
+    response.end(
+      operation === "GETFILESTATUS"
+        ? status({ type: "DIRECTORY" })
+        : JSON.stringify({
+            DirectoryListing: { partialListing: { FileStatuses }, remainingEntries: Math.max(0, rest.length - 1000) },
+          }),
+    );
+  };
+  // A sorted listing would need more memory.
+  const store = storeAt(await listen(serve), { maxHeldBytes: 100_000 });
+  const pages = hdfsStorage(store, new AbortController().signal).list("hdfs:///in");
+  const found: string[] = [];
+  for await (const page of pages) {
+    if (found.length === 0 && page.length > 0) expect(asked).toEqual(["/in"]);
+    for (const { uri, name } of page) found.push(uri === `hdfs:///in/${name}` ? name : uri);
+  }
+  expect(found.toSorted()).toEqual(["b/x", ...names]);
+  expect(asked).toHaveLength(4);
+});
 
 describe("an output of several parts", () => {
   const calls: string[] = [];

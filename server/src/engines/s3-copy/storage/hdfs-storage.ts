@@ -7,7 +7,6 @@ import type { SourceFile } from "../plan/planned-output.ts";
 import { changedWhileCopied, isUnchanged, removeUnchanged } from "./file-storage.ts";
 import { lastName, NO_ATTRIBUTES, nameBelow, type FoundFile, type OutputWriter, type Storage } from "./storage.ts";
 
-const PAGE_FILES = 1000;
 const PIECE_BYTES = 256 * 1024;
 /** Less than the ten seconds between SIGTERM and the kill. */
 const REMOVE_MS = 8_000;
@@ -67,19 +66,17 @@ export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
   };
 }
 
-async function* pagesBelow(store: ObjectStore, uri: string, signal: AbortSignal): AsyncGenerator<SourceFile[]> {
+async function* pagesBelow(store: HdfsStore, uri: string, signal: AbortSignal): AsyncGenerator<SourceFile[]> {
   const folder = uri.endsWith("/") ? uri : `${uri}/`;
-  let page: SourceFile[] = [];
-  for await (const found of store.list(folder, { signal })) {
-    const name = nameBelow(folder, found.uri);
-    if (name === undefined) continue;
-    const { size, modifiedAt } = found;
-    page.push({ uri: found.uri, name, size, modifiedMs: modifiedAt.getTime(), etag: null, storageClass: null });
-    if (page.length < PAGE_FILES) continue;
-    yield page;
-    page = [];
+  for await (const page of store.listPages(folder, { signal })) {
+    const files: SourceFile[] = [];
+    for (const { uri: found, size, modifiedAt } of page) {
+      const name = nameBelow(folder, found);
+      if (name === undefined) continue;
+      files.push({ uri: found, name, size, modifiedMs: modifiedAt.getTime(), etag: null, storageClass: null });
+    }
+    yield files;
   }
-  if (page.length > 0) yield page;
 }
 
 async function verifySize(find: Storage["find"], uri: string, bytes: number): Promise<void> {
