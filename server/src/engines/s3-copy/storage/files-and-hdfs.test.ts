@@ -124,6 +124,20 @@ describe("a source that changes while it is copied", () => {
     expect(existsSync(join(copies.files, "changed/a"))).toBe(false);
   });
 
+  test.each([
+    ["another file of the same size", "new"],
+    ["a shorter file", "n"],
+  ])("fails the copy even if %s replaces it just before its bytes are read", async (_, text) => {
+    hdfs.put("/in/a", "old", 1);
+    hdfs.onRequest = (operation) => (operation === "OPEN" ? hdfs.put("/in/a", text, 2) : undefined);
+    const { end } = await copies.run(`--src hdfs:///in --dest file://${copies.files}/replaced`, {
+      account,
+      limits: { retries: 0 },
+    });
+    expect(end.failure).toMatch(message);
+    expect(existsSync(join(copies.files, "replaced/a"))).toBe(false);
+  });
+
   test("is not confused with one that was changed long before", async () => {
     hdfs.put("/in/a", "same", 7);
     const { end } = await copies.run(`--src hdfs:///in --dest file://${copies.files}/same`, { account });

@@ -36,9 +36,13 @@ export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
     find,
     async read(source, range) {
       if (range.length === 0) return { bytes: Buffer.alloc(0), attributes: NO_ATTRIBUTES };
+      const read = await settled(store.read(source.uri, range, { signal }));
+      // Afterwards: the bytes, or the failure to read them, may come from a file that has replaced the source.
       const found = await find(source.uri);
-      if (found === undefined || !isUnchanged(source, found)) throw changedWhileCopied(source.uri);
-      return { bytes: await store.read(source.uri, range, { signal }), attributes: NO_ATTRIBUTES };
+      if (found !== undefined && !isUnchanged(source, found)) throw changedWhileCopied(source.uri);
+      if (read.status === "rejected") throw read.reason;
+      if (found === undefined) throw changedWhileCopied(source.uri);
+      return { bytes: read.value, attributes: NO_ATTRIBUTES };
     },
     attributesOf: () => Promise.resolve(NO_ATTRIBUTES),
     async write(uri, bytes) {
@@ -64,6 +68,11 @@ export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
     settle: () => Promise.resolve(), // HDFS acknowledges a file when its replicas have it
     close: () => store.close(),
   };
+}
+
+async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([work]);
+  return result;
 }
 
 async function* pagesBelow(store: HdfsStore, uri: string, signal: AbortSignal): AsyncGenerator<SourceFile[]> {
