@@ -154,6 +154,23 @@ describe("outputs of several parts", () => {
     expect(await Array.fromAsync(given.store.openUploads(`${dest}/`))).toEqual([]);
   });
 
+  test("are read without another try with the customer's key if the store does not copy parts", async () => {
+    const [src, dest] = [folder(), folder()];
+    const parts = [randomBytes(6 * MIB), randomBytes(6 * MIB)];
+    await put(src, { "a-1": parts[0] ?? "", "a-2": parts[1] ?? "" });
+    const { endpoint } = await given.relay((request) => {
+      if (!isCopiedPart(request)) return undefined;
+      const hasKey = "x-amz-copy-source-server-side-encryption-customer-key" in request.headers;
+      return hasKey ? errorAnswer(400, "InvalidRequest") : errorAnswer(501, "NotImplemented");
+    });
+    const key = randomBytes(32).toString("base64");
+    const options = `--s3ServerSideEncryption --s3SSEAlgorithm SSE-C --encryptionKey ${key}`;
+    const args = `--src ${src} --dest ${dest} --groupBy '.*/(a)-.*' --multipartUploadChunkSize 5 ${options}`;
+    expect((await copies.run(args, given.accountAt(endpoint))).end.failure).toBeNull();
+    const { bytes } = await given.store.read(`${dest}/a`, { customerKey: key });
+    expect(bytes.equals(Buffer.concat(parts))).toBe(true);
+  });
+
   const gone: Fault = errorAnswer(404, "NoSuchUpload");
   test("have failed if their upload is gone, even if an object of the same size is there", async () => {
     const large = randomBytes(6 * MIB);

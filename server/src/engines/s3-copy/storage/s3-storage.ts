@@ -270,7 +270,7 @@ export class S3Storage implements Storage {
     try {
       return await call(uses ? sourceKey : undefined);
     } catch (error) {
-      if (!(error instanceof ObjectStoreError && error.kind === "bad-request")) throw error;
+      if (!mayNeedOtherKey(error)) throw error;
       const result = await call(uses ? undefined : sourceKey);
       this.#usesSourceKey = !uses;
       return result;
@@ -283,6 +283,11 @@ function folderOf(uri: string): string {
   const parsed = parseObjectUri(uri);
   const { key } = parsed;
   return formatObjectUri({ ...parsed, key: key === "" || key.endsWith("/") ? key : `${key}/` });
+}
+
+/** A store that does not know an operation refuses it with any key. */
+function mayNeedOtherKey(error: unknown): boolean {
+  return error instanceof ObjectStoreError && error.kind === "bad-request" && error.code !== "NotImplemented";
 }
 
 function unlessGone(error: unknown): false {
