@@ -2,7 +2,15 @@ import { bytesPerMiB } from "../../../lib/size-text.ts";
 import { codecOf, type KnownCodec } from "../codecs/codec-table.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
 import { CopyPlanError } from "./copy-plan-error.ts";
-import { checkDecodable, folderOf, isIndexedFormat, outputName, quoted, recodingOf } from "./output-names.ts";
+import {
+  checkDecodable,
+  folderOf,
+  isIndexedFormat,
+  outputName,
+  quoted,
+  recodingOf,
+  withoutLastSlashes,
+} from "./output-names.ts";
 import { decodeMember, encodeGroup, encodeSingle } from "./output-record.ts";
 import type { SourceFile } from "./planned-output.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
@@ -112,5 +120,6 @@ class Group {
 
 /** The last segment of a group's key that is not empty; empty if there is none. */
 export function lastSegment(groupKey: string): string {
-  return /([^/]*)\/*$/.exec(groupKey)?.[1] ?? "";
+  const path = withoutLastSlashes(groupKey);
+  return path.slice(path.lastIndexOf("/") + 1);
 }

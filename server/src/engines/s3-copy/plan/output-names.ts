@@ -88,3 +88,10 @@ function brokenRule(name: string, scheme: DestinationScheme): string | undefined
 export function quoted(text: string): string {
   return /[\p{Cc}\u2028\u2029]/u.test(text) ? JSON.stringify(text) : text;
 }
+
+/** Not a regular expression: those need quadratic time for long runs of slashes. */
+export function withoutLastSlashes(path: string): string {
+  let end = path.length;
+  while (path.charAt(end - 1) === "/") end -= 1;
+  return path.slice(0, end);
+}
