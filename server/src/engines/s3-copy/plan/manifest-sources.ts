@@ -1,5 +1,6 @@
-import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
+import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
 import { ManifestError, type ManifestEntry } from "../manifest/manifest-entry.ts";
+import { withoutLastSlashes } from "./output-names.ts";
 import type { SourceFile } from "./planned-output.ts";
 
 /** The files that a manifest lists, in pages (§4.4 copyFromManifest). Their time and version are unknown. */
@@ -18,8 +19,18 @@ export async function* manifestSources(
 }
 
 /** Hadoop writes `hdfs:/path` for a path of the default file system. */
-function canonical(uri: string): string {
-  return formatObjectUri(parseObjectUri(uri.replace(/^hdfs:\/(?!\/)/, "hdfs:///")));
+function readUri(uri: string): ObjectUri {
+  const parsed = parseObjectUri(uri.replace(/^hdfs:\/(?!\/)/, "hdfs:///"));
+  if (parsed.scheme === "s3" && parsed.bucket.includes("_")) {
+    throw new Error("a bucket with an underscore in its name is not supported");
+  }
+  return parsed;
+}
+
+/** The start of all URIs below a folder. */
+function folderOf(uri: ObjectUri): string {
+  const key = withoutLastSlashes(uri.key);
+  return formatObjectUri({ ...uri, key: key === "" && uri.scheme === "s3" ? "" : `${key}/` });
 }
 
 /** The file that an entry names, relative to its `srcDir`. Throws if it is not below that, or not a valid address. */
@@ -27,7 +38,7 @@ function sourceOf({ path, srcDir, size }: ManifestEntry): SourceFile {
   let uri: string;
   let folder: string;
   try {
-    [uri, folder] = [canonical(path), canonical(srcDir).replace(/\/*$/, "/")];
+    [uri, folder] = [formatObjectUri(readUri(path)), folderOf(readUri(srcDir))];
   } catch (error) {
     throw new ManifestError(`The manifest has a path or srcDir that is not an address of a file: ${messageOf(error)}.`);
   }
