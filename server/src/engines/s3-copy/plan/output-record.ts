@@ -7,8 +7,8 @@ import { decodeSource, SEPARATOR, sourceKey, sourceValue } from "./source-record
 /*
  * The value of an output's record; its key is the name. The first character is the recoding, the second the kind.
  *
- *   ?1 name \0 base \0 size time etag     one source
- *   ?# offset count bytes                 several, from this position of the sorted sources
+ *   ?1 name \0 base \0 size time class etag     one source
+ *   ?# offset count bytes                       several, from this position of the sorted sources
  */
 const recodings: readonly (readonly [string, Recoding | null])[] = [
   ["=", null],

@@ -1,7 +1,8 @@
-import { readFileSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { parseCopyRequest } from "../copy-request.ts";
 import { formatReportLine } from "../report.ts";
 import { runCopy } from "../run-copy.ts";
+import { writeAll } from "./write-all.ts";
 
 /**
  * The process of a copy. Its only argument is the path of its request (`copy-request.ts`). It reports on standard output
@@ -20,15 +21,3 @@ const end = await runCopy(parseCopyRequest(readFileSync(path, "utf8")), {
 });
 writeAll(1, formatReportLine({ end }));
 process.exit(end.failure === null ? 0 : 1);
-
-/** Standard output may be a non-blocking pipe, which takes no bytes while the runner is busy. */
-function writeAll(descriptor: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length;) {
-    try {
-      at += writeSync(descriptor, bytes, at);
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    }
-  }
-}
