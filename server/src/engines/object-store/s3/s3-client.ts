@@ -27,6 +27,7 @@ interface S3ClientOptions extends S3Endpoint {
   /** Retry also if no connection could be made or the store was silent. */
   retriesTimeouts: boolean;
   maxConnections: number;
+  headersTimeoutMs: number;
 }
 
 /**
@@ -45,6 +46,8 @@ export interface S3Call {
   signal?: AbortSignal | undefined;
   /** A response with the status 200 may contain an error document. */
   mayFailLate?: boolean;
+  /** The bytes that the store copies inside itself before it answers. */
+  copiedBytes?: number | undefined;
   /** Called when the store may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
 }
@@ -68,6 +71,10 @@ const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, 
 const syncHashBytes = 64 * 1024;
 /** Larger bodies are sent in pieces: the timeout of the response restarts with each piece that the network takes. */
 const pieceBytes = 256 * 1024;
+/** Copies of at most this size need no more time than other calls. */
+const quickCopyBytes = 64 * 1024 * 1024;
+/** 8 MiB per second: the slowest copy inside a store that does not count as silence. */
+const slowestCopyBytesPerMs = (8 * 1024 * 1024) / 1000;
 
 /** Signs and sends calls, retries transient failures and translates errors to `ObjectStoreError`. */
 export class S3Client {
@@ -124,11 +131,12 @@ export class S3Client {
     });
   }
 
-  /** Bodies that are sent in pieces need the general client. */
+  /** Bodies that are sent in pieces, and requests with a timeout of their own, need the general client. */
   #exchange(request: SignedRequest, room: BodyRoom, signal: AbortSignal | undefined): Promise<S3Answer> {
     const { dispatcher, rawClient } = this.#options;
     const { body } = request;
-    if (body === null || Buffer.isBuffer(body)) return rawClient.send({ ...request, body }, room, signal);
+    const isPlain = request.headersTimeout === undefined;
+    if (isPlain && (body === null || Buffer.isBuffer(body))) return rawClient.send({ ...request, body }, room, signal);
     return collectResponse(dispatcher, request, typeof room === "number" ? room : room.length, signal);
   }
 
@@ -200,7 +208,15 @@ export class S3Client {
       method: call.method,
       headers,
       body: bodyOf(call),
+      ...this.#timeoutsOf(call),
     };
+  }
+
+  /** Some stores are silent until they have copied everything. */
+  #timeoutsOf({ copiedBytes = 0 }: S3Call): Pick<SignedRequest, "headersTimeout" | "bodyTimeout"> {
+    if (copiedBytes <= quickCopyBytes) return {};
+    const timeoutMs = this.#options.headersTimeoutMs + Math.ceil(copiedBytes / slowestCopyBytesPerMs);
+    return { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
   }
 
   async #payloadHash({ body, bucket }: S3Call): Promise<string> {

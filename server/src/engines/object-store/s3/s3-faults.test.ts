@@ -286,3 +286,23 @@ describe("a bucket in another region", () => {
     expect(relay.requests).toHaveLength(2);
   });
 });
+
+test("a copy of many bytes inside the store may take longer than other calls", async () => {
+  await direct.put(at("copied"), Buffer.from("x"));
+  const released = Promise.withResolvers<void>();
+  const { store } = await failing(
+    ({ url, headers }) => {
+      if ("x-amz-copy-source" in headers) return { kind: "hold", until: released.promise };
+      return url.includes("silent") ? { kind: "silence" } : undefined;
+    },
+    { headersTimeoutMs: 100, bodyIdleTimeoutMs: 100, retries: 0 },
+  );
+  const { etag } = await direct.head(at("copied"));
+  const given = { ifMatch: etag ?? "", storageClass: "STANDARD", bytes: 1024 ** 3 };
+  const copied = store.copy(at("copied"), at("copy"), given);
+  copied.catch(() => undefined); // awaited below
+  // The time that other calls have, twice.
+  for (const _ of [1, 2]) await expect(store.head(at("silent"))).rejects.toMatchObject({ kind: "unreachable" });
+  released.resolve();
+  expect(await copied).toMatchObject({ isVerified: true });
+});

@@ -95,7 +95,8 @@ export async function copyPart(
     "x-amz-copy-source-range": rangeHeader(source.range),
     ...headersOfPartEncryption(encryption),
   };
-  const answer = await client.collect({ ...call, method: "PUT", headers, signal, mayFailLate: true });
+  const copied = { mayFailLate: true, copiedBytes: source.range.length };
+  const answer = await client.collect({ ...call, method: "PUT", headers, signal, ...copied });
   const { etag, crc32 } = readDocument(answer, subject, (xml) => parseWriteResult(xml, "CopyPartResult"));
   return { number, etag: checkedEtag(etag, subject), crc32: isCrc32(crc32) ? crc32 : null, isVerified: false };
 }

@@ -173,7 +173,8 @@ export async function copyObject(
     ...headersOfEncryption(encryption),
   };
   const { bucket, key } = uri;
-  const answer = await client.collect({ method: "PUT", bucket, key, headers, subject, signal, mayFailLate: true });
+  const call: S3Call = { method: "PUT", bucket, key, headers, subject, signal, mayFailLate: true };
+  const answer = await client.collect({ ...call, copiedBytes: options.bytes });
   const { etag } = readDocument(answer, subject, (xml) => parseWriteResult(xml, "CopyObjectResult"));
   return { etag, isVerified: etag === options.ifMatch };
 }

@@ -91,6 +91,8 @@ export interface WriteOptions extends CallOptions {
 
 export interface CopyObjectOptions extends CallOptions {
   readonly ifMatch: string;
+  /** The size of the source, if it is known. The answer for a large one may take longer. */
+  readonly bytes?: number | undefined;
   /** Undefined: those of the source are kept. The storage class is always sent. */
   readonly attributes?: ObjectAttributes | undefined;
   readonly storageClass: string;

@@ -181,6 +181,7 @@ export class S3Storage implements Storage {
     const { isVerified } = await this.#withSourceKey((sourceCustomerKey) =>
       this.store.copy(source.uri, uri, {
         ifMatch: etag,
+        bytes: source.size,
         storageClass: this.#options.storageClass ?? source.storageClass ?? "STANDARD",
         encryption: encryption ?? undefined,
         sourceCustomerKey,
@@ -270,7 +271,10 @@ export class S3Storage implements Storage {
     try {
       return await call(uses ? sourceKey : undefined);
     } catch (error) {
-      if (!mayNeedOtherKey(error)) throw error;
+      // A store that lacks an operation refuses it with any key.
+      const isKeyWrong =
+        error instanceof ObjectStoreError && error.kind === "bad-request" && error.code !== "NotImplemented";
+      if (!isKeyWrong) throw error;
       const result = await call(uses ? undefined : sourceKey);
       this.#usesSourceKey = !uses;
       return result;
@@ -283,11 +287,6 @@ function folderOf(uri: string): string {
   const parsed = parseObjectUri(uri);
   const { key } = parsed;
   return formatObjectUri({ ...parsed, key: key === "" || key.endsWith("/") ? key : `${key}/` });
-}
-
-/** A store that does not know an operation refuses it with any key. */
-function mayNeedOtherKey(error: unknown): boolean {
-  return error instanceof ObjectStoreError && error.kind === "bad-request" && error.code !== "NotImplemented";
 }
 
 function unlessGone(error: unknown): false {
