@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startMiniHdfs, type MiniHdfs } from "./mini-hadoop/mini-hadoop.ts";
+import { faultyRelay } from "./seaweedfs/relay.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
 import { fileQuestion } from "../src/catalog/sensors/file-question.ts";
@@ -79,6 +80,22 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
       FileStatuses: { FileStatus: { pathSuffix: string }[] };
     };
     expect(left.FileStatuses.FileStatus.map(({ pathSuffix }) => pathSuffix)).toEqual(["f"]);
+  });
+
+  test("stores a file although the answer to its renaming is lost", async () => {
+    let renamings = 0;
+    const relay = await faultyRelay(hdfs.webHdfs.replace("/webhdfs/v1", ""), ({ url }) =>
+      url.includes("op=RENAME") && ++renamings === 1 ? { kind: "lost-answer" } : undefined,
+    );
+    const relayed = hdfsStore({ address: relay.endpoint, user: "us", checkAddress: () => null, retries: 1 });
+    try {
+      await relayed.put(at("/lost/f"), Buffer.from("new"));
+    } finally {
+      await relayed.close();
+      await relay.close();
+    }
+    expect(renamings).toBe(2);
+    expect(await getText(store, at("/lost/f"), 100)).toBe("new");
   });
 
   test.each(["with space", "a+b", "100%25", "ünï/🎉.txt", "q?x=1&y#z", "!'()*;@$,=~", "<&>\"'", "day=2026-01-31%3A"])(

@@ -37,12 +37,13 @@ test("a folder is listed page by page, whatever the number of its entries", asyn
   const store = storeAt(await listen(serve), { maxHeldBytes: 100_000 });
   const pages = hdfsStorage(store, new AbortController().signal).list("hdfs:///in");
   const found: string[] = [];
+  let askedAtFirst = 0;
   for await (const page of pages) {
-    if (found.length === 0 && page.length > 0) expect(asked).toEqual(["/in"]);
+    if (found.length === 0) askedAtFirst = asked.length;
     for (const { uri, name } of page) found.push(uri === `hdfs:///in/${name}` ? name : uri);
   }
   expect(found.toSorted()).toEqual(["b/x", ...names]);
-  expect(asked).toHaveLength(4);
+  expect([askedAtFirst, asked.length]).toEqual([1, 4]);
 });
 
 describe("an output of several parts", () => {

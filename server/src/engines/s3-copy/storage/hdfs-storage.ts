@@ -146,12 +146,9 @@ class OrderedParts {
   #failure: { readonly error: unknown } | undefined;
 
   /** Resolves when the part was taken: its memory can be used again. */
-  add(number: number, bytes: readonly Buffer[]): Promise<void> {
-    return new Promise((taken, fail) => {
-      if (this.#failure !== undefined) {
-        fail(this.#failure.error); // it names the file and the cause
-        return;
-      }
+  async add(number: number, bytes: readonly Buffer[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error; // it names the file and the cause
+    await new Promise<void>((taken, fail) => {
       this.#parts.set(number, { bytes, taken, fail });
       this.#notify();
     });
