@@ -126,17 +126,6 @@ describe("a success that contains an error", () => {
 
 describe("a stream that fails", () => {
   const piece = Buffer.alloc(1024 * 1024);
-  const refused = ({ count }: RelayedRequest): Fault =>
-    count === 1 ? { kind: "reset" } : errorAnswer(403, "AccessDenied");
-
-  test("is reported with its last failure, not with that of an earlier connection", async () => {
-    const { store } = await failing(refused);
-    const writing = store.writeStream(at("streamed"), 64 * piece.length, async function* () {
-      for (let each = 0; each < 64; each += 1) yield piece;
-    });
-    await expect(writing).rejects.toMatchObject({ code: "AccessDenied" });
-    expect(store.retryCount).toBe(1);
-  });
 
   test("because its contents cannot be read is reported with that reason", async () => {
     const { store } = await failing(() => undefined, { retries: 1 });
