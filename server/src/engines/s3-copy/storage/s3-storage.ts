@@ -13,6 +13,7 @@ import type { Journal } from "../journal.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 import { removeObjects } from "./remove-objects.ts";
 import { joinPieces } from "./join-pieces.ts";
+import { SourceKey } from "./source-key.ts";
 import {
   lastName,
   nameBelow,
@@ -46,12 +47,12 @@ export class S3Storage implements Storage {
   readonly scheme = "s3";
   readonly store: S3Store;
   readonly #options: S3StorageOptions;
-  /** Whether the last source needed the customer's key. Most copies have only one kind of source. */
-  #usesSourceKey = false;
+  readonly #sourceKey: SourceKey;
 
   constructor(options: S3StorageOptions) {
     this.#options = options;
     this.store = options.store;
+    this.#sourceKey = new SourceKey(options.sourceKey);
   }
 
   async *list(uri: string): AsyncGenerator<readonly SourceFile[]> {
@@ -75,7 +76,7 @@ export class S3Storage implements Storage {
     const { key } = parseObjectUri(uri);
     if (key === "") return undefined;
     try {
-      const details = await this.#withSourceKey((customerKey) =>
+      const details = await this.#sourceKey.use((customerKey) =>
         this.store.head(uri, { customerKey, signal: this.#options.signal }),
       );
       const { size, modifiedAt, etag, attributes } = details;
@@ -89,19 +90,21 @@ export class S3Storage implements Storage {
   async read(source: SourceFile, range: Range, into?: Buffer): Promise<ReadBytes> {
     const isWhole = range.length === source.size;
     if (range.length === 0) return { bytes: Buffer.alloc(0), attributes: await this.attributesOf(source) };
-    const found = await this.#withSourceKey((customerKey) =>
-      this.store.read(source.uri, {
-        range: isWhole ? undefined : range,
-        expectedBytes: source.size,
-        limitBytes: range.length,
-        into,
-        ifMatch: source.etag ?? undefined,
-        customerKey,
-        signal: this.#options.signal,
-      }),
-    ).catch((error: unknown) => {
-      throw explainChange(source.uri, error);
-    });
+    const found = await this.#sourceKey
+      .use((customerKey) =>
+        this.store.read(source.uri, {
+          range: isWhole ? undefined : range,
+          expectedBytes: source.size,
+          limitBytes: range.length,
+          into,
+          ifMatch: source.etag ?? undefined,
+          customerKey,
+          signal: this.#options.signal,
+        }),
+      )
+      .catch((error: unknown) => {
+        throw explainChange(source.uri, error);
+      });
     if (found.bytes.length !== range.length) throw changedWhileCopied(source.uri);
     return found;
   }
@@ -178,18 +181,20 @@ export class S3Storage implements Storage {
   async copyInside(source: SourceFile, uri: string): Promise<void> {
     const { encryption, signal } = this.#options;
     const etag = source.etag ?? (await this.#head(source)).etag ?? "";
-    const { isVerified } = await this.#withSourceKey((sourceCustomerKey) =>
-      this.store.copy(source.uri, uri, {
-        ifMatch: etag,
-        bytes: source.size,
-        storageClass: this.#options.storageClass ?? source.storageClass ?? "STANDARD",
-        encryption: encryption ?? undefined,
-        sourceCustomerKey,
-        signal,
-      }),
-    ).catch((error: unknown) => {
-      throw explainChange(source.uri, error);
-    });
+    const { isVerified } = await this.#sourceKey
+      .use((sourceCustomerKey) =>
+        this.store.copy(source.uri, uri, {
+          ifMatch: etag,
+          bytes: source.size,
+          storageClass: this.#options.storageClass ?? source.storageClass ?? "STANDARD",
+          encryption: encryption ?? undefined,
+          sourceCustomerKey,
+          signal,
+        }),
+      )
+      .catch((error: unknown) => {
+        throw explainChange(source.uri, error);
+      });
     if (!isVerified) await this.#verifySize(uri, source.size);
   }
 
@@ -229,16 +234,18 @@ export class S3Storage implements Storage {
   ): Promise<UploadedPart> {
     const { signal } = this.#options;
     const encryption = this.#options.encryption ?? undefined;
-    return this.#withSourceKey((customerKey) =>
-      this.store.copyPart(
-        upload,
-        number,
-        { uri: source.uri, range, ifMatch: source.etag ?? "", customerKey },
-        { encryption, signal },
-      ),
-    ).catch((error: unknown) => {
-      throw explainChange(source.uri, error);
-    });
+    return this.#sourceKey
+      .use((customerKey) =>
+        this.store.copyPart(
+          upload,
+          number,
+          { uri: source.uri, range, ifMatch: source.etag ?? "", customerKey },
+          { encryption, signal },
+        ),
+      )
+      .catch((error: unknown) => {
+        throw explainChange(source.uri, error);
+      });
   }
 
   #newObject(attributes: ObjectAttributes): { attributes: ObjectAttributes; encryption: ObjectEncryption | undefined } {
@@ -249,7 +256,7 @@ export class S3Storage implements Storage {
 
   async #head(source: Pick<SourceFile, "uri">): Promise<ObjectDetails> {
     const { signal } = this.#options;
-    return this.#withSourceKey((customerKey) => this.store.head(source.uri, { customerKey, signal }));
+    return this.#sourceKey.use((customerKey) => this.store.head(source.uri, { customerKey, signal }));
   }
 
   async #verifySize(uri: string, bytes: number): Promise<ObjectDetails> {
@@ -261,24 +268,6 @@ export class S3Storage implements Storage {
     });
     if (found.size === bytes) return found;
     throw new CopyError(`${uri}: the copy has ${found.size} bytes instead of ${bytes}; copy it again`);
-  }
-
-  /** Only objects that are encrypted with a customer's key accept one, so the key is sent only where it is needed. */
-  async #withSourceKey<T>(call: (key: string | undefined) => Promise<T>): Promise<T> {
-    const { sourceKey } = this.#options;
-    if (sourceKey === null) return call(undefined);
-    const uses = this.#usesSourceKey;
-    try {
-      return await call(uses ? sourceKey : undefined);
-    } catch (error) {
-      // A store that lacks an operation refuses it with any key.
-      const isKeyWrong =
-        error instanceof ObjectStoreError && error.kind === "bad-request" && error.code !== "NotImplemented";
-      if (!isKeyWrong) throw error;
-      const result = await call(uses ? undefined : sourceKey);
-      this.#usesSourceKey = !uses;
-      return result;
-    }
   }
 }
 

@@ -12,8 +12,8 @@ const BLOCK_BYTES = 512 * 1024;
 const DICTIONARY_BYTES = 32 * 1024;
 /** libuv's pool has four threads. There is one more block, so that no thread waits for the consumer. */
 const BLOCKS_PER_STREAM = Math.min(availableParallelism(), 4) + 1;
-/** The default level of `gzip` and `pigz`. */
-const LEVEL = 6;
+/** Level 6, the default of `gzip`, takes three times as long for output that is 6 % smaller (log lines). */
+const LEVEL = 4;
 
 /** Deflate, no name, no time, written on Unix. */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
