@@ -168,10 +168,12 @@ test("the journal of a command that was deleted with its account is removed", as
   const account = await given.account();
   const gone = { id: 999_999, accountId: account.accountId };
   await journals?.open(gone, true);
-  writeFileSync(join(journalOf(account, gone.id), "journal.jsonl"), "");
+  const path = journalOf(account, gone.id);
+  writeFileSync(join(path, "journal.jsonl"), "");
   await journals?.settleAll();
-  expect(existsSync(journalOf(account, gone.id))).toBe(false);
-  expect(cleaned).toEqual([]);
+  expect(existsSync(path)).toBe(false);
+  // Journals that earlier tests have left are cleaned up in the same round.
+  expect(cleaned.filter(({ journalFolder }) => journalFolder === path)).toEqual([]);
 });
 
 test("a copy waits, and says why, while its program is not set up", async () => {
