@@ -9,7 +9,7 @@ const plans = useCopyPlans();
 
 type Sizes = Readonly<Record<string, number>>;
 
-/** As if nobody had changed the destination. */
+/** The destination has exactly what the earlier attempts wrote. */
 function sizesOf(earlier: readonly EarlierOutput[]): Sizes {
   return Object.fromEntries(earlier.flatMap((event) => (event.state === "done" ? [[event.name, event.size]] : [])));
 }
