@@ -24,7 +24,10 @@ import {
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, AuditNote, Change, OperationAccess, Visitor } from "./operation.ts";
-import { isPermitted, missingPermission } from "./permission.ts";
+import { missingPermissionOf, readScopeOf, refusalOfSearch, sourcesOf } from "./object-access.ts";
+import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
+import type { PolicySource } from "./policy/policy.ts";
+import type { ReadScope } from "./policy/read-scope.ts";
 import { isWellFormedToken } from "./token.ts";
 import { normalAddress } from "./whitelist/ip-address.ts";
 
@@ -46,6 +49,10 @@ export type Admission = {
   caller: Caller;
   /** Known once the body is read; an idempotent reply belongs to it. */
   bodySha256: Buffer;
+  /** For operations on objects. */
+  standing: PolicyStanding | undefined;
+  /** For lists. */
+  readScope: ReadScope | undefined;
 } | null;
 
 const LAST_LOGIN_STALE_MS = 10 * 60_000;
@@ -59,10 +66,15 @@ export function accessGate({
   clock,
   log,
 }: GateOptions): Gate<OperationAccess, Admission, Admitted> {
-  async function identify({ token, requestId, address: given }: Arrival): Promise<Authenticated> {
+  async function identify(
+    { token, requestId, address: given }: Arrival,
+    sources: readonly PolicySource[],
+  ): Promise<Authenticated> {
     if (token === undefined || token === "") throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
     const address = normalAddress(given);
-    const known = isWellFormedToken(token) ? await authenticate(db.shared, token, address, requestId) : undefined;
+    const known = isWellFormedToken(token)
+      ? await authenticate(db.shared, token, { address, requestId }, sources)
+      : undefined;
     if (known !== undefined) return known;
     limits.takeBadToken(address);
     throw new Fault("unauthenticated", "The token in X-AUTH-TOKEN is not valid.");
@@ -76,45 +88,47 @@ export function accessGate({
     });
   }
 
+  function deny(operationId: string, caller: Caller, message: string): Fault {
+    denials.add(caller, operationId);
+    return new Fault("forbidden", message);
+  }
+
   return {
     async admit(endpoint, arrival) {
       const { permission } = endpoint.access;
       if (permission === "public") return null;
-      const known = await identify(arrival);
-      const { caller } = known;
+      const known = await identify(arrival, sourcesOf(endpoint.access));
+      const { caller, standing } = known;
       limits.takeRequest(caller.tokenId);
       if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
         throw notFound();
       }
-      const refusal = refusalOf(known) ?? missingPermissionOf(endpoint.access, caller);
-      if (refusal !== undefined) {
-        denials.add(caller, endpoint.id);
-        throw new Fault("forbidden", refusal);
-      }
+      const unusable = refusalOf(known);
+      if (unusable !== undefined) throw deny(endpoint.id, caller, unusable);
+      const lack = endpoint.access.object === undefined ? missingPermissionOf(endpoint.access, caller) : undefined;
+      const readScope = await readScopeOf(db.shared, endpoint.access, known, lack === undefined);
+      if (lack !== undefined && readScope === undefined) throw deny(endpoint.id, caller, lack);
       noteLogin(known);
-      return { caller, bodySha256: NO_BODY };
+      return { caller, bodySha256: NO_BODY, standing, readScope };
     },
 
     enter(endpoint, admission, arrival) {
       const visitor: Visitor = { address: normalAddress(arrival.address), requestId: arrival.requestId };
       // Handlers of public operations (`publicOperation`) take no caller.
       if (admission === null) return visitor as Admitted;
-      const { caller } = admission;
-      const scope = endpoint.method === "POST" ? scopeOf(caller, arrival) : undefined;
-      return {
-        ...visitor,
-        caller,
-        reader: db.accountReader(caller.accountId),
-        patientReader: () => db.patientReader(caller.accountId),
-        change: (work, reach) => {
-          const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.bodySha256);
-          return changeFor(db, caller, endpoint.id, kept)(work, reach);
-        },
-        deny: (message) => {
-          denials.add(caller, endpoint.id);
-          return new Fault("forbidden", message);
-        },
-      };
+      const scope = endpoint.method === "POST" ? scopeOf(admission.caller, arrival) : undefined;
+      const kept = scope === undefined ? undefined : () => idempotentReply(keys, scope, admission.bodySha256);
+      return { ...visitor, ...admittedTo({ db, deny }, endpoint.id, admission, kept) };
+    },
+
+    isJudged: ({ access }) => access.object !== undefined,
+
+    async authorise({ id, access }, admission, search) {
+      if (admission === null || access.object === undefined) return;
+      const { caller, standing } = admission;
+      const asking = { reader: db.accountReader(caller.accountId), caller, standing: judged(id, standing) };
+      const refusal = await refusalOfSearch(asking, access, search);
+      if (refusal !== undefined) throw deny(id, caller, refusal);
     },
 
     bodyTerms: ({ access, method }, admission) =>
@@ -136,13 +150,41 @@ export function accessGate({
   };
 }
 
+type Deny = (operationId: string, caller: Caller, message: string) => Fault;
+
+/** `kept` is called once the body is known. */
+function admittedTo(
+  { db, deny }: { db: Database; deny: Deny },
+  operationId: string,
+  { caller, standing, readScope }: NonNullable<Admission>,
+  kept: (() => IdempotentReply) | undefined,
+): Omit<Admitted, keyof Visitor> {
+  const reader = db.accountReader(caller.accountId);
+  return {
+    caller,
+    reader,
+    patientReader: () => db.patientReader(caller.accountId),
+    change: (work, reach) => changeFor(db, caller, operationId, kept?.())(work, reach),
+    deny: (message) => deny(operationId, caller, message),
+    authorise: async (object, action, row, given = reader) => {
+      const asking = { caller, standing: judged(operationId, standing) };
+      const judgement = await authorise(given, asking, { object, action, row });
+      if (!judgement.isAllowed) throw deny(operationId, caller, refusalText(judgement, caller, row));
+    },
+    readable: () => {
+      if (readScope === undefined) throw new Error(`${operationId} must name in access what it lists`);
+      return readScope;
+    },
+  };
+}
+
 function changeFor(db: Database, caller: Caller, operationId: string, kept: IdempotentReply | undefined): Change {
   return (work, scope = "account") => {
     const run = async (tx: Tx): ReturnType<typeof work> => {
       await kept?.claim(tx);
       const note: AuditNote = { object: null };
       const reply = await work(tx, note);
-      recordAudit(tx, caller, operationId, note.object);
+      recordAudit(tx, caller, operationId, note.object, note.detail);
       kept?.keep(tx, reply);
       return reply;
     };
@@ -171,9 +213,9 @@ function refusalOf({ state, addressAllowed }: Authenticated): string | undefined
   }
 }
 
-function missingPermissionOf({ permission, alternatives = [] }: OperationAccess, caller: Caller): string | undefined {
-  if (typeof permission === "string" || alternatives.some((row) => isPermitted(row, caller))) return undefined;
-  return missingPermission(permission, caller);
+function judged(operationId: string, standing: PolicyStanding | undefined): PolicyStanding {
+  if (standing === undefined) throw new Error(`${operationId} must name in access the types of objects that it judges`);
+  return standing;
 }
 
 function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {

@@ -4,6 +4,9 @@ import type { Fault } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
 import type { Caller } from "./caller.ts";
 import type { PermissionRow } from "./permission.ts";
+import type { JudgedAction } from "./policy/judgement.ts";
+import type { ObjectType, PolicyObject } from "./policy/policy.ts";
+import type { ReadScope } from "./policy/read-scope.ts";
 
 /**
  * The access rules of an operation, as data in its endpoint.
@@ -19,17 +22,30 @@ export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
   /**
    * For operations whose body selects the action: the gate admits callers with any of these rows, and the handler
-   * checks the right one.
+   * checks the right one. With an object, a row can name the action on it that it belongs to.
    */
-  alternatives?: readonly PermissionRow[];
+  alternatives?: readonly (PermissionRow & { readonly action?: JudgedAction })[];
   /** Allows a larger body than ordinary operations, and a still larger one with the feature. */
   largeBody?: { readonly bytes: number; readonly feature: Feature; readonly bytesWithFeature: number };
-  /** The object whose policy is checked before the table, and where its id is in the request. */
-  object?: { type: ObjectType; idFrom: { params: string } | { body: string } | { query: string } };
+  /**
+   * The object whose policy decides before the table. `find` returns it (`FoundObject`), whether the request names it
+   * in the path, in the query or in the body. The table's refusal waits until then. Of several types, the request names
+   * one.
+   */
+  object?: { readonly type: ObjectType | readonly ObjectType[]; readonly action: JudgedAction };
+  /** The type of the objects that the operation lists: `readable` says which of them the caller may see. */
+  lists?: ObjectType;
+  /** The types of further objects that the handler judges by `authorise`. */
+  judges?: readonly ObjectType[];
 }
 
-/** Objects that may have a policy (§4.14, §4.11). */
-export type ObjectType = "note" | "cluster" | "scheduler" | "environment" | "folder";
+/** The result of `find` in an operation with an object. */
+export interface FoundObject {
+  /** Undefined: there is no such object. */
+  readonly policyObject: PolicyObject | undefined;
+  /** Takes the place of the endpoint's permission, where that depends on the object. */
+  readonly permission?: PermissionRow;
+}
 
 /** The origin of a request; all that is known about the caller of a public operation. */
 export interface Visitor {
@@ -51,6 +67,13 @@ export interface Admitted extends Visitor {
    * denial.
    */
   deny: (message: string) => Fault;
+  /**
+   * Throws the audited refusal unless a policy or the table (`row`) allows the action. For objects that `find` does not
+   * return; the endpoint names their types in `access`. Pass the transaction to call it inside one.
+   */
+  authorise: (object: PolicyObject, action: JudgedAction, row: PermissionRow, reader?: Queryable) => Promise<void>;
+  /** Which objects a list shows; for endpoints with `access.lists`. */
+  readable: () => ReadScope;
 }
 
 /**
@@ -66,6 +89,8 @@ type ChangeScope = "account" | "system";
 export interface AuditNote {
   /** The changed object, as `<kind>/<id>`; never a secret. */
   object: string | null;
+  /** What the change was, for the audit; never a secret. */
+  detail?: { readonly before: unknown; readonly after: unknown };
 }
 
 export const operation = endpointFor<

@@ -2,6 +2,8 @@ import type { Queryable, Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
 import { parsedPolicy } from "./permission.ts";
 import type { Caller } from "./caller.ts";
+import type { PolicyStanding } from "./policy/authorise.ts";
+import type { PolicySource } from "./policy/policy.ts";
 import { tokenSha256 } from "./token.ts";
 
 export interface Authenticated {
@@ -9,6 +11,8 @@ export interface Authenticated {
   state: "pending" | "active" | "disabled";
   addressAllowed: boolean;
   lastLogin: Date | null;
+  /** Where it was asked for. */
+  standing: PolicyStanding | undefined;
 }
 
 interface TokenRow {
@@ -24,17 +28,30 @@ interface TokenRow {
   groups: string[] | null;
   policies: string[] | null;
   address_allowed: boolean;
+  group_ids?: number[];
+  absent_sources?: PolicySource[];
 }
 
-/** Loads everything about a caller that access checks need, in one round trip. Undefined if the token is unknown. */
+/** For operations on objects: the caller's groups, and the kinds of policies that the account has none of. */
+const POLICY_STANDING = `
+            array(select e.group_id from effective_group_member e where e.membership_id = m.id) as group_ids,
+            array(select source from unnest($3::text[]) source
+                   where not exists (select from object_policy p
+                                      where p.account_id = t.account_id and p.source_type = source)) as absent_sources,`;
+
+/**
+ * Loads everything about a caller that access checks need, in one round trip. Undefined if the token is unknown.
+ * `sources` are the kinds of policies that may decide; most operations have none.
+ */
 export async function authenticate(
   system: Queryable,
   token: string,
-  address: string,
-  requestId: string,
+  { address, requestId }: { address: string; requestId: string },
+  sources: readonly PolicySource[],
 ): Promise<Authenticated | undefined> {
+  const isJudged = sources.length > 0;
   const [row] = await system.query<TokenRow>(
-    `select t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
+    `select${isJudged ? POLICY_STANDING : ""} t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
             m.last_login, a.features,
             (select array_agg(g.name) from effective_group_member e join access_group g on g.id = e.group_id
               where e.membership_id = m.id and g.source = 'system') as groups,
@@ -50,13 +67,14 @@ export async function authenticate(
        join app_user u on u.id = m.user_id
        join account a on a.id = t.account_id
       where t.sha256 = $1 and (t.expires_at is null or t.expires_at > now())`,
-    [tokenSha256(token), address],
+    [tokenSha256(token), address, ...(isJudged ? [[...sources]] : [])],
   );
   if (row === undefined) return undefined;
   return {
     state: row.state,
     addressAllowed: row.address_allowed,
     lastLogin: row.last_login,
+    standing: isJudged ? { groupIds: new Set(row.group_ids), absent: new Set(row.absent_sources) } : undefined,
     caller: {
       accountId: row.account_id,
       userId: row.user_id,

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { operation, type Admitted } from "../access/operation.ts";
-import { missingPermission, type PermissionRow } from "../access/permission.ts";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Tx } from "../db/database.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { OneOf } from "../http/schema.ts";
@@ -10,10 +10,7 @@ import { lockCluster } from "./store/cluster.ts";
 import { countRunning, endBetweenAttempts, lockClaims } from "./store/commands.ts";
 import { beginEnd, beginStart } from "./store/lifecycle.ts";
 
-const MAY: Record<"start" | "terminate", PermissionRow> = {
-  start: { groups: ["system-user", "system-admin"], role: "cluster:start" },
-  terminate: { groups: ["system-admin"], role: "cluster:terminate" },
-};
+const MAY = OBJECT_PERMISSIONS.cluster;
 
 /** Replies at once; GET shows the progress. A request for the current or upcoming state changes nothing. */
 export const changeClusterState = operation({
@@ -27,8 +24,8 @@ export const changeClusterState = operation({
   paths: { "v1.2": "/clusters/:cluster_id/state" },
   access: {
     permission: MAY.start,
-    alternatives: [MAY.terminate],
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    alternatives: [{ ...MAY.terminate, action: "terminate" }],
+    object: { type: "cluster", action: "start" },
   },
   params: ClusterParams,
   body: Type.Object({
@@ -41,8 +38,9 @@ export const changeClusterState = operation({
   reply: Type.Object({ message: Type.String() }),
   find: clusterInPath,
 
-  async handle({ found, body, caller, change, deny }, { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">) {
-    checkMay(body.state, caller, deny);
+  async handle({ found, body, change, authorise }, { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">) {
+    // The gate admits callers that may do either of the two.
+    await authorise(found.policyObject, body.state, MAY[body.state]);
     const { message, isBegun } = await change(async (tx, audit) => {
       audit.object = `cluster/${found.id}/${body.state}`;
       return body.state === "start" ? start(tx, found.id) : terminate(tx, found.id, body.force ?? false);
@@ -51,12 +49,6 @@ export const changeClusterState = operation({
     return { message };
   },
 });
-
-/** The gate admits callers that may do either of the two. */
-function checkMay(state: keyof typeof MAY, caller: Admitted["caller"], deny: Admitted["deny"]): void {
-  const lack = missingPermission(MAY[state], caller);
-  if (lack !== undefined) throw deny(lack);
-}
 
 interface Outcome {
   message: string;

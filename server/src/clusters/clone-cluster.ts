@@ -1,4 +1,5 @@
 import { operation } from "../access/operation.ts";
+import type { PermissionRow } from "../access/permission.ts";
 import { notFound } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { CloneBody } from "./cluster-fields.ts";
@@ -10,22 +11,30 @@ import { checkClusterCount, readCluster, setLabels } from "./cluster-changes.ts"
 import { checkLabels } from "./labels.ts";
 import { insertCluster, lockCluster } from "./store/cluster.ts";
 
+const MAY_CREATE: PermissionRow = { groups: ["system-admin"], role: "cluster:create" };
+
 export const cloneCluster = operation({
   id: "cluster_clone",
   summary: "Clone a cluster",
-  description: "Creates a cluster with the settings of this one, including its token, except for those in the body.",
+  description:
+    "Creates a cluster with the settings of this one, including its token, except for those in the body. Needs the " +
+    "permission to create clusters; the policy of the original must not deny read.",
   tag: "Clusters",
   method: "POST",
   paths: { "v1.2": "/clusters/:cluster_id/clone" },
   access: {
-    permission: { groups: ["system-admin"], role: "cluster:create" },
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    permission: MAY_CREATE,
+    judges: ["cluster"],
   },
   params: ClusterParams,
   body: CloneBody,
   example: { params: { cluster_id: "default" }, body: { labels: ["nightly"] } },
   reply: Cluster,
-  find: clusterInPath,
+  async find(request) {
+    const found = await clusterInPath(request);
+    await request.authorise(found.policyObject, "read", MAY_CREATE);
+    return found;
+  },
 
   async handle(
     { found, body, caller, change },
@@ -37,7 +46,7 @@ export const cloneCluster = operation({
       if (original === undefined) throw notFound();
       const settings = mergedSettings(body, original, { ...clusterRules, caller });
       const token = sealedToken(body.engine, settings.engine, original, tokenSealer(keys, caller.accountId));
-      const id = await insertCluster(tx, settings, token);
+      const id = await insertCluster(tx, caller.membershipId, settings, token);
       await checkClusterCount(tx);
       await setLabels(tx, id, labels);
       audit.object = `cluster/${id}`;

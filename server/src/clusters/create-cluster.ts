@@ -26,7 +26,7 @@ export const createCluster = operation({
     const seal = tokenSealer(keys, caller.accountId);
     const token = sealedToken(body.engine, settings.engine, { engine: NEW_CLUSTER.engine, token: null }, seal);
     return change(async (tx, audit) => {
-      const id = await insertCluster(tx, settings, token);
+      const id = await insertCluster(tx, caller.membershipId, settings, token);
       await checkClusterCount(tx);
       await setLabels(tx, id, labels);
       audit.object = `cluster/${id}`;

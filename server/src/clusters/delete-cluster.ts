@@ -1,5 +1,7 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { deletePolicies } from "../access/policy/store.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import { DEFAULT_LABEL } from "./labels.ts";
@@ -16,8 +18,8 @@ export const deleteCluster = operation({
   method: "DELETE",
   paths: { "v1.2": "/clusters/:cluster_id" },
   access: {
-    permission: { groups: ["system-admin"], role: "cluster:delete" },
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    permission: OBJECT_PERMISSIONS.cluster.delete,
+    object: { type: "cluster", action: "delete" },
   },
   params: ClusterParams,
   reply: Type.Object({ status: Type.Literal("deleted") }),
@@ -40,6 +42,7 @@ export const deleteCluster = operation({
         throw invalid("cluster_id", "must not be a cluster whose commands wait or run: cancel them or wait for them");
       }
       await markDeleted(tx, cluster.id);
+      deletePolicies(tx, "cluster", [cluster.id]);
       audit.object = `cluster/${cluster.id}`;
       return { status: "deleted" as const };
     });

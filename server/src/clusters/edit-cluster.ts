@@ -1,4 +1,5 @@
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Tx } from "../db/database.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
@@ -23,8 +24,8 @@ export const editCluster = operation({
   method: "PUT",
   paths: { "v1.2": "/clusters/:cluster_id" },
   access: {
-    permission: { groups: ["system-admin"], role: "cluster:update" },
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    permission: OBJECT_PERMISSIONS.cluster.update,
+    object: { type: "cluster", action: "update" },
   },
   params: ClusterParams,
   body: EditBody,

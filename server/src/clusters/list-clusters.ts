@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { listClusters as selectClusters } from "./store/cluster.ts";
@@ -7,17 +8,17 @@ import { listClusters as selectClusters } from "./store/cluster.ts";
 export const listClusters = operation({
   id: "cluster_list",
   summary: "List clusters",
-  description: "In the order of their creation.",
+  description: "Those that the caller may read, in the order of their creation.",
   tag: "Clusters",
   method: "GET",
   paths: { "v1.2": "/clusters" },
-  access: { permission: { groups: ["system-user", "system-admin"], role: "cluster:read" } },
+  access: { permission: OBJECT_PERMISSIONS.cluster.read, lists: "cluster" },
   query: Type.Object(PageQuery),
   reply: Type.Object({ paging_info: PagingInfo, clusters: Type.Array(Cluster) }),
 
-  async handle({ query, reader }) {
+  async handle({ query, reader, readable }) {
     const page = pageOf(query);
-    const rows = await selectClusters(reader, page);
+    const rows = await selectClusters(reader, page, readable());
     return { paging_info: pagingInfo(page, rows), clusters: shownRows(page, rows).map(clusterObject) };
   },
 });

@@ -1,12 +1,14 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { parseReference, PathReference } from "../access/reference.ts";
 import type { Tx } from "../db/database.ts";
-import { invalid } from "../lib/fault.ts";
+import { invalid, type Fault } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
+import { policyObjectOf } from "./cluster-in-path.ts";
 import { readCluster } from "./cluster-changes.ts";
 import { Label } from "./labels.ts";
-import { findCluster, lockCluster, type ClusterRow } from "./store/cluster.ts";
+import { findCluster, lockCluster } from "./store/cluster.ts";
 import { insertLabel, lockLabel, moveLabel } from "./store/labels.ts";
 
 /** Commands that are submitted afterwards with the label run on the other cluster. */
@@ -17,16 +19,27 @@ export const reassignLabel = operation({
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/reassign-label" },
-  access: { permission: { groups: ["system-admin"], role: "cluster:update" } },
+  access: { permission: OBJECT_PERMISSIONS.cluster.update, object: { type: "cluster", action: "update" } },
   body: Type.Object({ destination_cluster: PathReference, label: Label }),
   example: { body: { destination_cluster: "default", label: "nightly" } },
   reply: Cluster,
 
-  async handle({ body, change }) {
+  async find({ given, reader }) {
+    const { destination_cluster: reference } = given();
+    if (typeof reference !== "string") throw invalid("destination_cluster", "is required");
+    const row = await findCluster(reader, parseReference(reference));
+    if (row === undefined) throw unknownDestination();
+    return { id: row.id, policyObject: policyObjectOf(row) };
+  },
+
+  async handle({ found, body, change, authorise }) {
     return change(async (tx, audit) => {
-      const destination = await lockDestination(tx, body.destination_cluster);
+      const destination = await lockCluster(tx, found.id);
+      if (destination === undefined) throw unknownDestination();
       const source = await lockLabel(tx, body.label);
       if (source === undefined) throw invalid("label", "names no cluster of the account");
+      const taken = policyObjectOf({ id: source.clusterId, ownerId: source.ownerId });
+      await authorise(taken, "update", OBJECT_PERMISSIONS.cluster.update, tx);
       audit.object = `cluster/${destination.id}`;
       if (source.clusterId === destination.id) return clusterObject(destination);
       await moveLabel(tx, body.label, source.clusterId, destination.id);
@@ -36,11 +49,8 @@ export const reassignLabel = operation({
   },
 });
 
-async function lockDestination(tx: Tx, reference: string): Promise<ClusterRow> {
-  const found = await findCluster(tx, parseReference(reference));
-  const row = found === undefined ? undefined : await lockCluster(tx, found.id);
-  if (row === undefined) throw invalid("destination_cluster", "names no cluster of the account");
-  return row;
+function unknownDestination(): Fault {
+  return invalid("destination_cluster", "names no cluster of the account");
 }
 
 /** Every cluster has at least one label. */

@@ -1,4 +1,5 @@
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 
@@ -10,8 +11,8 @@ export const viewCluster = operation({
   method: "GET",
   paths: { "v1.2": "/clusters/:cluster_id" },
   access: {
-    permission: { groups: ["system-user", "system-admin"], role: "cluster:read" },
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    permission: OBJECT_PERMISSIONS.cluster.read,
+    object: { type: "cluster", action: "read" },
   },
   params: ClusterParams,
   example: { params: { cluster_id: "default" } },

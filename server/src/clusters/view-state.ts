@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
@@ -12,8 +13,8 @@ export const viewClusterState = operation({
   method: "GET",
   paths: { "v1.2": "/clusters/:cluster_id/state" },
   access: {
-    permission: { groups: ["system-user", "system-admin"], role: "cluster:read" },
-    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+    permission: OBJECT_PERMISSIONS.cluster.read,
+    object: { type: "cluster", action: "read" },
   },
   params: ClusterParams,
   example: { params: { cluster_id: "default" } },

@@ -13,10 +13,13 @@ export interface EndpointCodec {
   readonly readParams: InputReader;
   readonly readQuery: InputReader;
   readonly readBody: InputReader;
+  /** Converts the fields of the query (GET) or of the body without validating them. */
+  readonly readLoosely: InputReader;
   readonly writeReply: (reply: unknown) => string;
 }
 
 interface Schemas {
+  method?: string;
   params?: TObject;
   query?: TObject;
   body?: TObject;
@@ -32,6 +35,7 @@ export function codecOf(endpoint: Schemas): EndpointCodec {
       readParams: paramsReader(endpoint.params),
       readQuery: inputReader(endpoint.query),
       readBody: inputReader(endpoint.body),
+      readLoosely: looseReader(endpoint.method === "GET" ? endpoint.query : endpoint.body),
       // The library types schemas as JSON Schema draft 7; ours use the 2020 form of nullable types, which it reads.
       writeReply:
         endpoint.reply === undefined ? JSON.stringify : fastJson(endpoint.reply as Parameters<typeof fastJson>[0]),
@@ -57,6 +61,13 @@ function inputReader(schema: TObject | undefined): InputReader {
     const value = coerceInput(schema, raw);
     if (validator.Check(value)) return value;
     throw new Fault("invalid", describe(validator.Errors(value)));
+  };
+}
+
+function looseReader(schema: TObject | undefined): InputReader {
+  return (raw) => {
+    const value = schema !== undefined && isRecord(raw) ? coerceInput(schema, raw) : {};
+    return isRecord(value) ? value : {};
   };
 }
 

@@ -35,6 +35,15 @@ export interface RequestContext {
   forward: ((base: string) => Promise<ForwardedReply>) | undefined;
 }
 
+/** Passed to every `find` besides the path parameters. */
+export interface SearchContext extends Pick<RequestContext, "endingSignal"> {
+  /**
+   * The fields of the query (GET) or of the body, converted to the types of their schema where that is possible, but
+   * not validated: an object can be named in them.
+   */
+  given: () => Readonly<Record<string, unknown>>;
+}
+
 export interface EndpointExample {
   params?: Readonly<Record<string, string>>;
   body?: Readonly<Record<string, unknown>>;
@@ -82,9 +91,11 @@ export interface Endpoint<Access, Admitted, Services> {
   eventStream?: EventStream;
   /** Descriptions of reply headers that only this endpoint sends. */
   replyHeaders?: Readonly<Record<string, string>>;
-  /** Finds the object of the path before the body is validated: an unknown id is 404 whatever the body contains. */
+  /**
+   * Finds the object of the request before the rest of it is validated: an unknown id is 404 whatever the body contains.
+   */
   find?: (
-    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & Pick<RequestContext, "endingSignal">,
+    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & SearchContext,
     services: Services,
   ) => Promise<unknown>;
   handle: (
@@ -108,7 +119,7 @@ type EndpointDefinition<
   body?: B;
   reply?: R;
   find?: (
-    request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & Pick<RequestContext, "endingSignal">,
+    request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & SearchContext,
     services: Services,
   ) => Promise<Found>;
   handle: (

@@ -1,13 +1,18 @@
+import type { Fault } from "../lib/fault.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
  * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
- * `admit` before any byte of the body is read (401, 403), `enter` once the input is known (idempotency, the object's
- * policy).
+ * `admit` before any byte of the body is read (401, 403), `enter` once the request is known (idempotency), and for
+ * endpoints whose object decides about access, `authorise` once the object is found.
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
+  /** Whether the object of the endpoint decides about access, so that `authorise` must be called. */
+  isJudged(endpoint: Endpoint<Access, Admitted, never>): boolean;
+  /** Throws the refusal (403), or the fault of the search for those who would be admitted. */
+  authorise(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, search: Search): Promise<void>;
   /** How large a body the caller may send; called before the body is read. */
   bodyTerms(endpoint: Endpoint<Access, Admitted, never>, admission: Admission): BodyTerms;
   /** The stored reply for this idempotency key, or undefined. */
@@ -17,6 +22,9 @@ export interface Gate<Access, Admission, Admitted> {
   /** The fields about the caller for the request log. */
   describe(admission: Admission): Record<string, number | string>;
 }
+
+/** The outcome of an endpoint's `find`. */
+export type Search = { readonly found: unknown } | { readonly fault: Fault };
 
 export interface Arrival {
   requestId: string;

@@ -9,7 +9,7 @@ import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
-import type { Arrival, Gate } from "./gate.ts";
+import type { Arrival, Gate, Search } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { markAuthenticated } from "./limit-connections.ts";
 import type { Turns } from "./start-by-turns.ts";
@@ -59,6 +59,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const { gate, services, writesRefused } = options;
   const headers = deprecationHeaders(endpoint, route.version);
   const isGet = endpoint.method === "GET";
+  const isJudged = gate.isJudged(endpoint);
   const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
 
   return {
@@ -90,9 +91,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
   async function handle(request: FastifyRequest, reply: FastifyReply, releaseSlot: () => void): Promise<unknown> {
     const arrival = arrivalOf(request);
     const admission = admissionOf(request);
-    const { readParams, readQuery, readBody, writeReply } = codecOf(endpoint);
+    const { readParams, readQuery, readBody, readLoosely, writeReply } = codecOf(endpoint);
     reply.serializer(writeReply).type("application/json; charset=utf-8");
-    const params = readParams(request.params);
     const admitted = gate.enter(endpoint, admission, arrival);
     // A handler that requests this signal is about to wait, so its slot is released.
     const endingOf = (): AbortSignal => {
@@ -103,7 +103,14 @@ function routeOptions<Access, Admission, Admitted, Services>(
       endingSignal: endingOf,
       forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
     };
-    const found = await endpoint.find?.({ params, ...admitted, endingSignal: context.endingSignal }, services);
+    const search = async () => {
+      const params = readParams(request.params);
+      const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
+      const sought = { params, ...admitted, given, endingSignal: endingOf };
+      return { params, found: await endpoint.find?.(sought, services) };
+    };
+    const authorise = (outcome: Search): Promise<void> => gate.authorise(endpoint, admission, outcome);
+    const { params, found } = await (isJudged ? authorised(authorise, search) : search());
     const input: RequestInput<TObject, TObject, TObject> = {
       params,
       query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
@@ -120,6 +127,22 @@ function routeOptions<Access, Admission, Admitted, Services>(
     if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
     return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
   }
+}
+
+/** A search that finds nothing is a refusal for callers without permission: they must not learn what exists. */
+async function authorised<Result extends { found: unknown }>(
+  authorise: (search: Search) => Promise<void>,
+  search: () => Promise<Result>,
+): Promise<Result> {
+  let result: Result;
+  try {
+    result = await search();
+  } catch (fault) {
+    if (fault instanceof Fault) await authorise({ fault });
+    throw fault;
+  }
+  await authorise(result);
+  return result;
 }
 
 const SHA256_OF_NOTHING = createHash("sha256").digest();
@@ -141,6 +164,11 @@ function objectBody(body: unknown): Record<string, unknown> {
   if (body === undefined || body === null) return {};
   if (!isRecord(body)) throw new Fault("invalid", "The body must be a JSON object.");
   return body;
+}
+
+/** The body of a GET and its query, which takes precedence. */
+function fieldsOf(request: FastifyRequest): Record<string, unknown> {
+  return { ...(isRecord(request.body) ? request.body : {}), ...queryOf(request) };
 }
 
 function queryOf(request: FastifyRequest): Record<string, unknown> {

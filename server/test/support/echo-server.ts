@@ -25,6 +25,8 @@ export async function serverOf(
     gate: {
       admit: () => Promise.resolve(null),
       enter: () => ({}),
+      isJudged: () => false,
+      authorise: async () => undefined,
       bodyTerms: () => ({ limitBytes: MIB, owner: "all" }),
       replay: () => Promise.resolve(undefined),
       owners: () => [],

@@ -8,11 +8,18 @@ export type Actor = Pick<Caller, "accountId" | "userId" | "email" | "address" | 
  * Part of the transaction of the change. It is sent with the commit, so it costs no round trip, and if it fails nothing
  * is changed.
  */
-export function recordAudit(tx: Tx, caller: Actor, operation: string, object: string | null): void {
+export function recordAudit(
+  tx: Tx,
+  caller: Actor,
+  operation: string,
+  object: string | null,
+  detail?: { readonly before: unknown; readonly after: unknown },
+): void {
+  const { accountId, userId, email, address, requestId } = caller;
   tx.send(
-    `insert into audit_event (account_id, user_id, email, address, operation, object, outcome, request_id)
-     values ($1, $2, $3, $4, $5, $6, 'done', $7)`,
-    [caller.accountId, caller.userId, caller.email, caller.address, operation, object, caller.requestId],
+    `insert into audit_event (account_id, user_id, email, address, operation, object, outcome, request_id, detail)
+     values ($1, $2, $3, $4, $5, $6, 'done', $7, $8)`,
+    [accountId, userId, email, address, operation, object, requestId, detail ? JSON.stringify(detail) : null],
   );
 }
 

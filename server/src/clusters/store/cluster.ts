@@ -1,4 +1,5 @@
 import type { Reference } from "../../access/reference.ts";
+import { isReadable, scopeValues, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { ClusterSettings } from "../cluster-settings.ts";
 
@@ -9,6 +10,8 @@ export interface ClusterRow extends ClusterSettings {
   id: number;
   accountId: number;
   labels: string[];
+  /** The membership that created it. The default cluster has none. */
+  ownerId: number | null;
   /** The sealed token of a connect or standalone engine. */
   token: Buffer | null;
   state: ClusterState;
@@ -22,17 +25,23 @@ export interface ClusterRow extends ClusterSettings {
 }
 
 const COLUMNS = `
-  c.id, c.account_id as "accountId", c.engine, c.token, c.spark_config as "sparkConfig", c.pools,
+  c.id, c.account_id as "accountId", c.owner_id as "ownerId", c.engine, c.token, c.spark_config as "sparkConfig", c.pools,
   c.max_concurrent_commands as "maxConcurrentCommands", c.idle_cluster_timeout_hours as "idleClusterTimeoutHours",
   c.idle_cluster_timeout_seconds as "idleClusterTimeoutSeconds", c.state, c.state_since as "stateSince",
   c.up_since as "upSince", c.start_failure as "startFailure", c.created_at as "createdAt", c.updated_at as "updatedAt",
   array(select l.label from cluster_label l where l.cluster_id = c.id order by l.label) as labels`;
 
-export async function listClusters(reader: Queryable, page: { limit: number; offset: number }): Promise<ClusterRow[]> {
-  return reader.query(`select ${COLUMNS} from cluster c where c.deleted_at is null order by c.id limit $1 offset $2`, [
-    page.limit,
-    page.offset,
-  ]);
+/** An account has a few hundred clusters at most, so those that the caller may not read can be filtered out. */
+export async function listClusters(
+  reader: Queryable,
+  page: { limit: number; offset: number },
+  scope: ReadScope,
+): Promise<ClusterRow[]> {
+  const readable = scope.isFiltered ? `and ${isReadable("'cluster'", "c.id", "c.owner_id", 3)}` : "";
+  return reader.query(
+    `select ${COLUMNS} from cluster c where c.deleted_at is null ${readable} order by c.id limit $1 offset $2`,
+    [page.limit, page.offset, ...(scope.isFiltered ? scopeValues(scope) : [])],
+  );
 }
 
 /** By its id or one of its labels. */
@@ -62,12 +71,17 @@ export async function countClusters(tx: Tx): Promise<number> {
 }
 
 /** Inserts no labels; they follow in the same transaction. */
-export async function insertCluster(tx: Tx, settings: ClusterSettings, token: Buffer | null): Promise<number> {
+export async function insertCluster(
+  tx: Tx,
+  ownerId: number,
+  settings: ClusterSettings,
+  token: Buffer | null,
+): Promise<number> {
   const [row] = await tx.query<{ id: number }>(
     `insert into cluster (engine, spark_config, pools, max_concurrent_commands, idle_cluster_timeout_hours,
-       idle_cluster_timeout_seconds, token)
-     values ($1, $2, $3, $4, $5, $6, $7) returning id`,
-    valuesOf(settings, token),
+       idle_cluster_timeout_seconds, token, owner_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
+    [...valuesOf(settings, token), ownerId],
   );
   if (row === undefined) throw new Error("an insert returned no row");
   return row.id;

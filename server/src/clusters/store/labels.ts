@@ -16,10 +16,17 @@ export async function replaceLabels(tx: Tx, clusterId: number, labels: readonly 
   return rows.map(({ label }) => label);
 }
 
+interface LabelledCluster {
+  readonly clusterId: number;
+  readonly ownerId: number | null;
+  /** How many labels it has. */
+  readonly labels: number;
+}
+
 /** Locked until the transaction ends. Undefined: no cluster of the account has it. */
-export async function lockLabel(tx: Tx, label: string): Promise<{ clusterId: number; labels: number } | undefined> {
-  const [row] = await tx.query<{ clusterId: number; labels: number }>(
-    `select l.cluster_id as "clusterId",
+export async function lockLabel(tx: Tx, label: string): Promise<LabelledCluster | undefined> {
+  const [row] = await tx.query<LabelledCluster>(
+    `select l.cluster_id as "clusterId", (select c.owner_id from cluster c where c.id = l.cluster_id) as "ownerId",
             (select count(*) from cluster_label other where other.cluster_id = l.cluster_id) as labels
        from cluster_label l where l.label = $1 for update`,
     [label],

@@ -1,0 +1,92 @@
+import type { Queryable } from "../db/database.ts";
+import type { Search } from "../http/gate.ts";
+import { notFound, type Fault } from "../lib/fault.ts";
+import { isRecord } from "../lib/is-record.ts";
+import type { Caller } from "./caller.ts";
+import type { FoundObject, OperationAccess } from "./operation.ts";
+import { isPermitted, missingPermission, type PermissionRow } from "./permission.ts";
+import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
+import { SOURCES_OF, type PolicySource } from "./policy/policy.ts";
+import type { ReadScope } from "./policy/read-scope.ts";
+import { mayReadSomething } from "./policy/store.ts";
+
+/** The steps of the gate for operations on objects that may have policies. */
+const NO_SOURCES: readonly PolicySource[] = [];
+
+/** The kinds of policies that can decide about the operation. */
+export function sourcesOf({ object, lists, judges = [] }: OperationAccess): readonly PolicySource[] {
+  if (object === undefined && lists === undefined && judges.length === 0) return NO_SOURCES;
+  const types = [object?.type ?? [], lists ?? [], judges].flat();
+  return [...new Set(types.flatMap((type) => SOURCES_OF[type]))];
+}
+
+/** A row, and the action that it belongs to if not that of the operation. */
+type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
+
+/** Undefined: the operation lists no objects with policies, or the caller may see none. */
+export async function readScopeOf(
+  system: Queryable,
+  { lists }: OperationAccess,
+  { caller, standing }: { caller: Caller; standing: PolicyStanding | undefined },
+  byTable: boolean,
+): Promise<ReadScope | undefined> {
+  if (lists === undefined || standing === undefined) return undefined;
+  const sources = SOURCES_OF[lists].filter((source) => !standing.absent.has(source));
+  const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
+  if (byTable) return { ...scope, isFiltered: sources.length > 0 && !caller.groups.has("system-admin") };
+  if (sources.length === 0 || !(await mayReadSomething(system, caller.accountId, sources, scope))) return undefined;
+  return { ...scope, isFiltered: true };
+}
+
+/** The faults of a search that say something about the object. */
+const SEARCH_FAULTS: ReadonlySet<string> = new Set<Fault["code"]>(["not-found", "invalid"]);
+
+/**
+ * Why the caller may not use the object that `find` has found, or has not found; undefined if they may. An object that
+ * does not exist is 404 only for callers whom the table admits.
+ */
+export async function refusalOfSearch(
+  asking: { reader: Queryable; caller: Caller; standing: PolicyStanding },
+  access: OperationAccess,
+  search: Search,
+): Promise<string | undefined> {
+  const { reader, caller } = asking;
+  if ("fault" in search) {
+    return SEARCH_FAULTS.has(search.fault.code) ? missingPermissionOf(access, caller) : undefined;
+  }
+  const { policyObject: object, permission } = foundObject(search.found);
+  const rows: JudgedRow[] = permission === undefined ? rowsOf(access) : [permission];
+  if (object === undefined) {
+    const lack = missingRow(rows, caller);
+    if (lack === undefined) throw notFound();
+    return lack;
+  }
+  let refusal: string | undefined;
+  for (const { action = access.object?.action ?? "read", ...row } of rows) {
+    const judgement = await authorise(reader, asking, { object, action, row });
+    if (judgement.isAllowed) return undefined;
+    refusal ??= refusalText(judgement, caller, row);
+  }
+  return refusal;
+}
+
+function foundObject(found: unknown): FoundObject {
+  if (!isRecord(found) || !("policyObject" in found)) throw new Error("find must return the object of the policy");
+  return found as unknown as FoundObject; // typed by the definitions of operations
+}
+
+/** The permission that the caller lacks by the table; undefined if one of the operation's rows admits them. */
+export function missingPermissionOf(access: OperationAccess, caller: Caller): string | undefined {
+  return missingRow(rowsOf(access), caller);
+}
+
+/** The message names the first row. */
+function missingRow(rows: readonly PermissionRow[], caller: Caller): string | undefined {
+  const [first] = rows;
+  if (first === undefined || rows.some((row) => isPermitted(row, caller))) return undefined;
+  return missingPermission(first, caller);
+}
+
+function rowsOf({ permission, alternatives = [] }: OperationAccess): JudgedRow[] {
+  return typeof permission === "string" ? [] : [permission, ...alternatives];
+}

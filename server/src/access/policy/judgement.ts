@@ -1,0 +1,112 @@
+import { isPermitted, type PermissionRow, type Standing } from "../permission.ts";
+import {
+  folderAction,
+  type Access,
+  type Policy,
+  type PolicyAction,
+  type PolicyObject,
+  type PolicySource,
+  type Subject,
+} from "./policy.ts";
+import { verdictOf, type Verdict } from "./verdict.ts";
+
+/**
+ * Whether a caller may do something with an object, and what decided. Pure: policies, groups and permissions are passed
+ * in as data.
+ *
+ * | action | allowed by a policy | refused by a policy | otherwise |
+ * |---|---|---|---|
+ * | of a policy | verdict allow | verdict deny | the table |
+ * | `set-policy` | `manage` allowed | `manage`, `read` or `update`/`write` denied | the table |
+ * | `view-policy` | `manage` allowed | `read` denied | the table |
+ * | `use` (a command on a cluster) | never | `start` denied | the table |
+ *
+ * The owner and system-admins are always allowed. In another member's home the table admits to reading only.
+ */
+export type JudgedAction = PolicyAction | "set-policy" | "view-policy" | "use";
+
+/** A policy that applies to the object; the nearest comes first. */
+export interface PolicyLink {
+  readonly source: PolicySource;
+  readonly sourceId: number;
+  readonly policy: Policy;
+}
+
+export interface PolicyChain {
+  readonly links: readonly PolicyLink[];
+  /** The membership whose home the object lies in; null: `Common`, or not in a folder. */
+  readonly homeId: number | null;
+}
+
+export type Judge = Standing & Subject;
+
+export interface Judgement {
+  readonly isAllowed: boolean;
+  readonly by: "system-admin" | "owner" | "policy" | "table" | "home";
+  /** The policy's element that decided, and the action it decided about. */
+  readonly decided?: Verdict & { readonly link: PolicyLink; readonly action: PolicyAction };
+}
+
+export function judge(
+  caller: Judge,
+  object: PolicyObject,
+  action: JudgedAction,
+  row: PermissionRow,
+  chain: PolicyChain,
+): Judgement {
+  if (action === "use" && !isPermitted(row, caller)) return { isAllowed: false, by: "table" };
+  if (caller.groups.has("system-admin")) return { isAllowed: true, by: "system-admin" };
+  if (object.ownerId === caller.membershipId) return { isAllowed: true, by: "owner" };
+  for (const [asked, access] of questions(action, object)) {
+    const decided = chainVerdict(caller, object, asked, chain);
+    if (decided?.access === access) return { isAllowed: access === "allow", by: "policy", decided };
+  }
+  if (isWrite(action) && chain.homeId !== null && chain.homeId !== caller.membershipId) {
+    return { isAllowed: false, by: "home" };
+  }
+  return { isAllowed: isPermitted(row, caller), by: "table" };
+}
+
+/** The verdicts that decide: the first that there is. */
+function questions(action: JudgedAction, { type }: PolicyObject): readonly (readonly [PolicyAction, Access])[] {
+  switch (action) {
+    case "use":
+      return [["start", "deny"]];
+    case "view-policy":
+      return [
+        ["manage", "allow"],
+        ["read", "deny"],
+      ];
+    case "set-policy":
+      return [
+        ["manage", "allow"],
+        ["manage", "deny"],
+        ["read", "deny"],
+        [type === "folder" ? "write" : "update", "deny"],
+      ];
+    default:
+      return [
+        [action, "allow"],
+        [action, "deny"],
+      ];
+  }
+}
+
+/** The nearest policy with a verdict decides. */
+function chainVerdict(
+  caller: Subject,
+  { type }: PolicyObject,
+  action: PolicyAction,
+  { links }: PolicyChain,
+): Judgement["decided"] | null {
+  for (const link of links) {
+    const asked = link.source === type && type !== "folder" ? action : folderAction(type, action);
+    const verdict = verdictOf(link.policy, asked, caller);
+    if (verdict !== null) return { ...verdict, link, action: asked };
+  }
+  return null;
+}
+
+export function isWrite(action: JudgedAction): boolean {
+  return action !== "read" && action !== "view-policy" && action !== "use";
+}

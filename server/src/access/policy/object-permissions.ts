@@ -1,0 +1,64 @@
+import type { PermissionRow, Resource } from "../permission.ts";
+import type { ObjectType, PolicyAction, SourceType } from "./policy.ts";
+
+/**
+ * The rows of the permission table (§5) for objects: they decide where no policy has a verdict. Operations take their
+ * row from here, and so does the explanation of a caller's rights.
+ */
+const both = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-user", "system-admin"], role });
+const admins = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-admin"], role });
+
+export const OBJECT_PERMISSIONS = {
+  cluster: {
+    read: both("cluster:read"),
+    update: admins("cluster:update"),
+    delete: admins("cluster:delete"),
+    start: both("cluster:start"),
+    terminate: admins("cluster:terminate"),
+    manage: admins("cluster:manage"),
+  },
+  note: {
+    read: both("note:read"),
+    update: both("note:update"),
+    delete: both("note:delete"),
+    manage: admins("note:manage"),
+  },
+  scheduler: {
+    read: both("scheduler:read"),
+    update: both("scheduler:update"),
+    delete: both("scheduler:delete"),
+    manage: admins("scheduler:manage"),
+  },
+  environment: {
+    read: both("environment:read"),
+    update: both("environment:update"),
+    delete: admins("environment:delete"),
+    manage: admins("environment:manage"),
+  },
+  folder: {
+    read: both("folder:read"),
+    write: both("folder:write"),
+    // §5: setting the policy of a folder
+    manage: both("command:create"),
+  },
+  dashboard: {
+    read: both("notebook_dashboards:read"),
+    update: both("notebook_dashboards:update"),
+    delete: both("notebook_dashboards:delete"),
+  },
+} as const satisfies Record<ObjectType, Partial<Record<PolicyAction, PermissionRow>>>;
+
+/** Undefined: objects of the type have no such action. */
+export function objectPermission(type: ObjectType, action: string): PermissionRow | undefined {
+  const rows: Partial<Record<string, PermissionRow>> = OBJECT_PERMISSIONS[type];
+  return Object.hasOwn(rows, action) ? rows[action] : undefined;
+}
+
+/** §5: setting an object's policy is the permission `manage` on its type, viewing it is `read`. */
+export const SETTING_A_POLICY = admins("note:manage");
+export const VIEWING_A_POLICY = both("note:read");
+
+/** The same for the other types, as alternatives of operations that take the type from the request. */
+export function alternativesFor(action: "manage" | "read", types: readonly (SourceType & Resource)[]): PermissionRow[] {
+  return types.map((type) => OBJECT_PERMISSIONS[type][action]);
+}

@@ -1,0 +1,34 @@
+import { matchingActions } from "./rules.ts";
+
+/** Which objects a list shows to the caller. */
+export interface ReadScope {
+  /** False: everything, because the caller is a system-admin or no policy of the account concerns these objects. */
+  readonly isFiltered: boolean;
+  /** Whether objects on which no policy has a verdict are shown. */
+  readonly byTable: boolean;
+  readonly membershipId: number;
+  readonly groupIds: readonly number[];
+}
+
+/** The values of a statement that asks for verdicts; `verdictOn` names them by their position. */
+export function scopeValues({ byTable, membershipId, groupIds }: ReadScope): readonly [boolean, number, number[]] {
+  return [byTable, membershipId, [...groupIds]];
+}
+
+/**
+ * SQL for the verdict on reading, of the policy of `source` and `id` (SQL expressions), for the caller: even allows, odd
+ * denies, null is no verdict. `first` is the position of the first of the `scopeValues` in the statement.
+ */
+export function verdictOn(source: string, id: string, first: number): string {
+  const actions = matchingActions("read").map((action) => `'${action}'`);
+  return `(select max(rule.weight) from policy_rule rule
+            where rule.source_type = ${source} and rule.source_id = ${id} and rule.action in (${actions.join(", ")})
+              and (rule.kind = 0 or (rule.kind = 1 and rule.subject_id = any ($${first + 2}::bigint[]))
+                   or (rule.kind = 2 and rule.subject_id = $${first + 1}::bigint)))`;
+}
+
+/** SQL: whether an object outside folders is shown; `owner` is the expression of its owner. */
+export function isReadable(source: string, id: string, owner: string, first: number): string {
+  return `(${owner} is not distinct from $${first + 1}::bigint
+           or coalesce(${verdictOn(source, id, first)} % 2 = 0, $${first}::boolean))`;
+}

@@ -1,0 +1,166 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { PolicyChain } from "./judgement.ts";
+import type { Place, Policy, PolicyObject, PolicySource } from "./policy.ts";
+import { matchingActions, rulesOf } from "./rules.ts";
+
+/** The source of the policy of an object itself. Null: objects of its type have none. */
+export function sourceOf({ type, id, place }: PolicyObject): { source: PolicySource; sourceId: number } | null {
+  if (type === "dashboard") return null;
+  if (type !== "folder") return id === null ? null : { source: type, sourceId: id };
+  if (id !== null) return { source: "folder", sourceId: id };
+  return place === undefined ? null : { source: `${place.type}_root`, sourceId: place.homeId ?? 0 };
+}
+
+/** The policies that apply to the object, the nearest first: its own, those of its folders, that of the root. */
+export async function readChain(reader: Queryable, object: PolicyObject): Promise<PolicyChain> {
+  const own = object.type === "folder" ? null : sourceOf(object);
+  if (object.place !== undefined) return readPlacedChain(reader, own, object.place);
+  if (own === null) return { links: [], homeId: null };
+  const rows = await reader.query<{ policy: Policy }>(
+    "select elements as policy from object_policy where source_type = $1 and source_id = $2",
+    [own.source, own.sourceId],
+  );
+  return { links: rows.map(({ policy }) => ({ ...own, policy })), homeId: null };
+}
+
+interface ChainRow {
+  source: PolicySource;
+  sourceId: number;
+  policy: Policy | null;
+  homeId: number | null;
+}
+
+async function readPlacedChain(
+  reader: Queryable,
+  own: { source: PolicySource; sourceId: number } | null,
+  { type, folderId, homeId }: Place,
+): Promise<PolicyChain> {
+  const rows = await reader.query<ChainRow>(
+    `with chain as (select * from folder_chain(array[$3::bigint])),
+     root as (
+       select case when $3::bigint is null then $4::bigint
+                   else (select c.home_id from chain c where c.parent_id is null) end as home_id),
+     source as (
+       select -1 as place, $1::text as source_type, $2::bigint as source_id where $1 is not null
+       union all select c.depth, 'folder', c.folder_id from chain c
+       union all select 1000, $5 || '_root', coalesce(r.home_id, 0) from root r)
+     select s.source_type as source, s.source_id as "sourceId", p.elements as policy, r.home_id as "homeId"
+       from source s cross join root r
+       left join object_policy p on p.source_type = s.source_type and p.source_id = s.source_id
+      where p.elements is not null or s.place = 1000
+      order by s.place`,
+    [own?.source ?? null, own?.sourceId ?? null, folderId, homeId, type],
+  );
+  return {
+    links: rows.flatMap(({ source, sourceId, policy }) => (policy === null ? [] : [{ source, sourceId, policy }])),
+    homeId: rows.at(-1)?.homeId ?? null,
+  };
+}
+
+export async function readPolicy(reader: Queryable, source: PolicySource, sourceId: number): Promise<Policy> {
+  const [row] = await reader.query<{ policy: Policy }>(
+    "select elements as policy from object_policy where source_type = $1 and source_id = $2",
+    [source, sourceId],
+  );
+  return row?.policy ?? [];
+}
+
+/** Replaces the whole policy and returns the previous one. An empty policy is the same as none. */
+export async function replacePolicy(
+  tx: Tx,
+  source: PolicySource,
+  sourceId: number,
+  policy: Policy,
+): Promise<{ before: Policy }> {
+  const [row] = await tx.query<{ policy: Policy }>(
+    "delete from object_policy where source_type = $1 and source_id = $2 returning elements as policy",
+    [source, sourceId],
+  );
+  if (policy.length > 0) insertPolicy(tx, source, sourceId, policy);
+  return { before: row?.policy ?? [] };
+}
+
+function insertPolicy(tx: Tx, source: PolicySource, sourceId: number, policy: Policy): void {
+  tx.send("insert into object_policy (source_type, source_id, elements) values ($1, $2, $3)", [
+    source,
+    sourceId,
+    JSON.stringify(policy),
+  ]);
+  const rules = rulesOf(policy);
+  tx.send(
+    `insert into policy_rule (source_type, source_id, kind, subject_id, action, weight)
+     select $1, $2, kind, subject_id, action, weight
+       from unnest($3::smallint[], $4::bigint[], $5::text[], $6::smallint[]) as rule (kind, subject_id, action, weight)`,
+    [
+      source,
+      sourceId,
+      rules.map(({ kind }) => kind),
+      rules.map(({ subjectId }) => subjectId),
+      rules.map(({ action }) => action),
+      rules.map(({ weight }) => weight),
+    ],
+  );
+}
+
+/** Part of the transaction that deletes the objects. */
+export function deletePolicies(tx: Tx, source: PolicySource, sourceIds: readonly number[]): void {
+  tx.send("delete from object_policy where source_type = $1 and source_id = any ($2)", [source, [...sourceIds]]);
+}
+
+/** Serialises the changes of one policy, so that the audit shows each change from the previous one. */
+export function lockPolicy(tx: Tx, source: PolicySource, sourceId: number): void {
+  tx.send(
+    `select pg_advisory_xact_lock(hashtextextended('headgate policy ' || $1 || ' ' || $2::bigint, current_account_id()))`,
+    [source, sourceId],
+  );
+}
+
+/** Whether any policy of these sources allows the caller to read something. */
+export async function mayReadSomething(
+  system: Queryable,
+  accountId: number,
+  sources: readonly PolicySource[],
+  { membershipId, groupIds }: { membershipId: number; groupIds: readonly number[] },
+): Promise<boolean> {
+  const [row] = await system.query<{ some: boolean }>(
+    `select exists (
+       select from policy_rule
+        where account_id = $1 and source_type = any ($2) and action = any ($3) and weight % 2 = 0
+          and (kind = 0 or (kind = 1 and subject_id = any ($4)) or (kind = 2 and subject_id = $5))) as some`,
+    [accountId, [...sources], [...matchingActions("read")], [...groupIds], membershipId],
+  );
+  return row?.some ?? false;
+}
+
+/** Those of the ids that are no members or groups of the account. Locks the others until the transaction ends. */
+export async function unknownSubjects(
+  tx: Tx,
+  { users, groups }: { users: readonly number[]; groups: readonly number[] },
+): Promise<{ users: number[]; groups: number[] }> {
+  const [knownUsers, knownGroups] = await Promise.all([
+    tx.query<{ id: number }>("select id from membership where id = any ($1) order by id for key share", [[...users]]),
+    tx.query<{ id: number }>("select id from access_group where id = any ($1) order by id for key share", [
+      [...groups],
+    ]),
+  ]);
+  const without = (ids: readonly number[], known: readonly { id: number }[]): number[] => {
+    const there = new Set(known.map(({ id }) => id));
+    return ids.filter((id) => !there.has(id));
+  };
+  return { users: without(users, knownUsers), groups: without(groups, knownGroups) };
+}
+
+/** Those of the ids that still exist. */
+export async function knownSubjects(
+  reader: Queryable,
+  { users, groups }: { users: readonly number[]; groups: readonly number[] },
+): Promise<{ users: ReadonlySet<number>; groups: ReadonlySet<number> }> {
+  const rows = await reader.query<{ kind: "user" | "group"; id: number }>(
+    `select 'user' as kind, id from membership where id = any ($1)
+     union all select 'group', id from access_group where id = any ($2)`,
+    [[...users], [...groups]],
+  );
+  const of = (kind: string): ReadonlySet<number> =>
+    new Set(rows.filter((row) => row.kind === kind).map(({ id }) => id));
+  return { users: of("user"), groups: of("group") };
+}
