@@ -11,6 +11,9 @@ import { listGroups } from "./access/groups/list-groups.ts";
 import { removeGroupUsers } from "./access/groups/remove-group-users.ts";
 import { unassignRole } from "./access/groups/unassign-role.ts";
 import { viewGroup } from "./access/groups/view-group.ts";
+import { explainAccess } from "./access/policy/explain-access.ts";
+import { setObjectPolicy } from "./access/policy/set-object-policy.ts";
+import { viewObjectPolicy } from "./access/policy/view-object-policy.ts";
 import { createRole } from "./access/roles/create-role.ts";
 import { deleteRole } from "./access/roles/delete-role.ts";
 import { duplicateRole } from "./access/roles/duplicate-role.ts";
@@ -152,6 +155,10 @@ export const endpoints = [
   editRole,
   duplicateRole,
   deleteRole,
+  // access: policies of objects (§4.14)
+  setObjectPolicy,
+  viewObjectPolicy,
+  explainAccess,
   // access: IP whitelist (§4.1)
   addWhitelistedIp,
   listWhitelist,

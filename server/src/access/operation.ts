@@ -44,7 +44,7 @@ export interface FoundObject {
   /** Undefined: there is no such object. */
   readonly policyObject: PolicyObject | undefined;
   /** Takes the place of the endpoint's permission, where that depends on the object. */
-  readonly permission?: PermissionRow;
+  readonly permission?: PermissionRow & { readonly action?: JudgedAction };
 }
 
 /** The origin of a request; all that is known about the caller of a public operation. */

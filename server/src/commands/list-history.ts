@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { DAY_MS, Moment, parseMoment, type GivenMoment } from "../http/moment.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Id } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -13,15 +14,6 @@ const commaList = (description: string) =>
   Type.Optional(
     Type.String({ maxLength: 4096, description: `${description}; a comma-separated list matches any of its entries` }),
   );
-const moment = (description: string, example: string) =>
-  Type.Optional(
-    Type.String({
-      maxLength: 32,
-      description: `${description}: YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ`,
-      examples: [example],
-    }),
-  );
-
 /** §4.6. A date without time is the whole day. */
 export const listHistory = operation({
   id: "command_list",
@@ -46,8 +38,8 @@ export const listHistory = operation({
     include_query_properties: Type.Optional(
       Type.Boolean({ default: false, description: "Adds tags, macros and comments" }),
     ),
-    start_date: moment("Inclusive; default 30 days before end_date", "2026-01-01"),
-    end_date: moment("Inclusive; default today", "2026-12-31"),
+    start_date: Moment("Inclusive; default 30 days before end_date", "2026-01-01"),
+    end_date: Moment("Inclusive; default today", "2026-12-31"),
     command_type: commaList("SparkCommand, HadoopCommand, HiveCommand"),
     status: commaList("A status; also success and failed"),
     name: commaList("The whole name"),
@@ -147,17 +139,7 @@ interface HistoryWindow {
   end: Date;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const WINDOW_DAYS = 30;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
-
-interface Moment {
-  from: number;
-  /** A date is a whole day, a timestamp a whole second. */
-  lengthMs: number;
-}
-
 /** §4.6: both ends inclusive; without a start 30 days before the end, without an end today. */
 function historyWindow(startDate: string | undefined, endDate: string | undefined, now: Date): HistoryWindow {
   const end = endDate === undefined ? today(now) : parseMoment("end_date", endDate);
@@ -167,16 +149,6 @@ function historyWindow(startDate: string | undefined, endDate: string | undefine
   return window;
 }
 
-function parseMoment(field: string, text: string): Moment {
-  const isDate = DATE.test(text);
-  const from = isDate || TIMESTAMP.test(text) ? Date.parse(text) : NaN;
-  // A date that does not exist matches the pattern, too: Date.parse reads February 30 as a day in March.
-  if (Number.isNaN(from) || !new Date(from).toISOString().startsWith(text.slice(0, 10))) {
-    throw invalid(field, "must be a date, YYYY-MM-DD, or a UTC timestamp, YYYY-MM-DDTHH:MM:SSZ");
-  }
-  return { from, lengthMs: isDate ? DAY_MS : 1000 };
-}
-
-function today(now: Date): Moment {
+function today(now: Date): GivenMoment {
   return { from: Math.floor(now.getTime() / DAY_MS) * DAY_MS, lengthMs: DAY_MS };
 }

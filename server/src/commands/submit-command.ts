@@ -1,6 +1,8 @@
 import type { Static } from "typebox";
 import { operation, type Admitted, type WithDatabase } from "../access/operation.ts";
 import { requireFeature } from "../access/caller.ts";
+import type { PermissionRow } from "../access/permission.ts";
+import type { PolicyObject } from "../access/policy/policy.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
 import type { Queryable } from "../db/database.ts";
@@ -71,6 +73,9 @@ export interface SubmissionServices
   refreshEngineOf: (accountId: number) => Promise<RefreshEngine>;
 }
 
+/** The policy of the cluster can only refuse: its `start` does not replace this permission. */
+export const SUBMITTING: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
+
 /** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
 export const submitCommand = operation({
   id: "command_submit",
@@ -80,16 +85,17 @@ export const submitCommand = operation({
   method: "POST",
   paths: { "v1.2": "/commands" },
   access: {
-    permission: { groups: ["system-user", "system-admin"], role: "command:create" },
+    permission: SUBMITTING,
     largeBody: SUBMISSION_BODY,
+    judges: ["cluster"],
   },
   body: SubmissionBody,
   example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },
   reply: Command,
 
-  async handle({ body, caller, reader, requestId, change }, services: SubmissionServices) {
+  async handle({ body, caller, reader, requestId, change, authorise }, services: SubmissionServices) {
     const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
-    const reply = await storeCommand({ kind, command }, { caller, reader, change }, services);
+    const reply = await storeCommand({ kind, command }, { caller, reader, change, authorise }, services);
     services.commandEvents.wake();
     return reply;
   },
@@ -101,12 +107,13 @@ export const submitCommand = operation({
  */
 async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
-  { caller: { accountId }, reader, change }: Pick<Admitted, "caller" | "reader" | "change">,
+  { caller: { accountId }, reader, change, authorise }: Pick<Admitted, "caller" | "reader" | "change" | "authorise">,
   services: SubmissionServices,
 ): Promise<Static<typeof Command>> {
   for (let attempt = 1; ; attempt += 1) {
     const reserved = await reserveCommand(services.db.sharedForSubmissions, accountId, command);
     if (reserved === undefined) throw await missingTarget(reader, command);
+    if (kind.needsCluster) await authorise(usedCluster(reserved), "use", SUBMITTING);
     checkEngine(reserved.engineType, kind);
     services.memoryNeed.check(kind, { ...command, ...reserved, accountId }, reserved.engineType);
     try {
@@ -120,6 +127,10 @@ async function storeCommand(
       if (attempt === MAX_ATTEMPTS) throw targetChanged(error);
     }
   }
+}
+
+export function usedCluster({ clusterId, ownerId }: Pick<ReservedCommand, "clusterId" | "ownerId">): PolicyObject {
+  return { type: "cluster", id: clusterId, ownerId };
 }
 
 function targetChanged(cause: unknown): Fault {

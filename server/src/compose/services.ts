@@ -1,10 +1,12 @@
 import { limitsOf, type Limits } from "../access/limits.ts";
+import type { WithObjectFinders } from "../access/policy/object-finder.ts";
 import type { AccountServices } from "../accounts/account-services.ts";
 import { readAccount } from "../accounts/store/account.ts";
 import type { AppControl, WithAppControl } from "../apps/app-control.ts";
 import { openSensors, type WithSensors } from "../catalog/sensors/open-sensors.ts";
 import type { WithAccountTables } from "../catalog/tables/account-tables.ts";
 import type { ClusterServices } from "../clusters/cluster-services.ts";
+import { clusterFinder } from "../clusters/cluster-finder.ts";
 import { addDefaultCluster } from "../clusters/default-cluster.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
@@ -20,7 +22,14 @@ import type { KeyRing } from "../lib/key-ring.ts";
 
 /** Everything that the handlers of operations may use. */
 export interface Services
-  extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl, WithAccountTables, WithSensors {
+  extends
+    SubmissionServices,
+    OutcomeServices,
+    ClusterServices,
+    WithAppControl,
+    WithAccountTables,
+    WithSensors,
+    WithObjectFinders {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -55,6 +64,7 @@ export function composeServices(
     config,
     accountSettings,
     addAccountDefaults: addDefaultCluster,
+    objectFinders: { cluster: clusterFinder },
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,

@@ -6,6 +6,8 @@
 export interface TableRow {
   groups: readonly string[];
   role: string;
+  /** The action of the object's policy that the row belongs to, if not that of the operation. */
+  action?: string;
 }
 
 /** `member`: every active member. `operator`: operators; 404 for others. `public`: no token. */
@@ -97,6 +99,14 @@ const ADMINISTRATION: Record<string, TableEntry> = {
   invitation_accept: "public",
 };
 
+/** Policies: §5 "Set object policy" and "View object policy", by the type in the request; here that of a notebook. */
+const POLICIES: Record<string, TableEntry> = {
+  object_policy_set: admins("note:manage"),
+  object_policy_view: both("note:read"),
+  // For everyone who may read the object that is asked about.
+  access_explain: "member",
+};
+
 /** Clusters and apps: every system-user works with them, system-admins set clusters up. */
 const CLUSTERS_AND_APPS: Record<string, TableEntry> = {
   cluster_list: both("cluster:read"),
@@ -125,10 +135,12 @@ const OPERATORS: Record<string, TableEntry> = {
 };
 
 export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
-  [SECTION_5, FAMILIES, ADMINISTRATION, CLUSTERS_AND_APPS, OPERATORS].flatMap(Object.entries),
+  [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, OPERATORS].flatMap(Object.entries),
 );
 
 /** Alternative permissions of operations whose body decides what is done. */
-export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map([
-  ["cluster_state_change", [admins("cluster:terminate")]],
+export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([
+  ["cluster_state_change", [{ ...admins("cluster:terminate"), action: "terminate" }]],
+  ["object_policy_set", [admins("cluster:manage"), admins("scheduler:manage"), admins("environment:manage")]],
+  ["object_policy_view", [both("cluster:read"), both("scheduler:read"), both("environment:read")]],
 ]);

@@ -136,6 +136,20 @@ export const FORMS: Record<string, readonly Form[]> = {
     { name: "a schema", takes: "name", body: (schema) => sensor(schema, "victim_table") },
     { name: "a table", takes: "name", body: (table) => sensor("victim_schema", table) },
   ],
+  object_policy_set: [
+    {
+      name: "a user in a policy",
+      takes: "name",
+      works: "users",
+      body: (id) => policyBody({ svc_users: [Number(id)] }),
+    },
+    {
+      name: "a group in a policy",
+      takes: "name",
+      works: "group_id",
+      body: (id) => policyBody({ svc_groups: [Number(id)] }),
+    },
+  ],
   file_sensor_create: [{ name: "a file", takes: "location", works: "object", body: (uri) => ({ files: [uri] }) }],
   account_create: [
     { name: "a location", takes: "location", body: (uri) => ({ account: { name: "x", defloc: uri } }) },

@@ -35,6 +35,7 @@ describe("GET audit_events", () => {
           outcome: "done",
           request_id: headers.get("x-request-id"),
           count: 1,
+          detail: null,
         },
       ],
     });

@@ -77,18 +77,64 @@ export interface AuditEventRow {
   outcome: "done" | "denied";
   request_id: string | null;
   count: number;
+  detail: { before: unknown; after: unknown } | null;
 }
 
-/** Newest first. A late page skips ids in the index; only the rows of the page are read. */
+export interface AuditFilter {
+  operation?: string | undefined;
+  object?: string | undefined;
+  userId?: number | undefined;
+  outcome?: "done" | "denied" | undefined;
+  /** Inclusive. */
+  from?: Date | undefined;
+  /** Exclusive. */
+  until?: Date | undefined;
+}
+
+/** The time of an event is that of the start of its transaction, which is seldom more than a moment before its id. */
+const SKEW = "interval '1 minute'";
+
+/**
+ * Newest first. A late page skips ids in the index; only the rows of the page are read. Each filter has an index in the
+ * order of ids, and a period is first turned into a range of ids.
+ */
 export async function listAuditEvents(
   reader: Queryable,
   { beforeId, limit, offset }: { beforeId: number; limit: number; offset: number },
+  filter: AuditFilter = {},
 ): Promise<AuditEventRow[]> {
+  const values: unknown[] = [beforeId, limit, offset];
+  const conditions = ["id < $1"];
+  const add = (value: unknown, condition: (place: string) => string): void => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  add(filter.operation, (place) => `operation = ${place}`);
+  add(filter.object, (place) => `object = ${place}`);
+  add(filter.userId, (place) => `user_id = ${place}`);
+  add(filter.outcome, (place) => `outcome = ${place}`);
+  add(
+    filter.from,
+    (place) =>
+      `at >= ${place} and id >= (
+         select first.id from audit_event first where first.account_id = current_account_id()
+            and first.at >= ${place} - ${SKEW} order by first.at, first.id limit 1)`,
+  );
+  add(
+    filter.until,
+    (place) =>
+      `at < ${place} and id <= (
+         select last.id from audit_event last where last.account_id = current_account_id()
+            and last.at < ${place} + ${SKEW} order by last.at desc, last.id desc limit 1)`,
+  );
   return reader.query(
-    `select id, at, user_id, email, address, operation, object, outcome, request_id, count
+    `select id, at, user_id, email, address, operation, object, outcome, request_id, count, detail
        from audit_event
-      where id in (select id from audit_event where id < $1 order by id desc limit $2 offset $3)
+      where id in (
+        select id from audit_event where account_id = current_account_id() and ${conditions.join(" and ")}
+         order by id desc limit $2 offset $3)
       order by id desc`,
-    [beforeId, limit, offset],
+    values,
   );
 }

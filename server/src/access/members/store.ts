@@ -1,4 +1,6 @@
 import type { Queryable, Tx } from "../../db/database.ts";
+import { parsedPolicy, type Standing } from "../permission.ts";
+import type { Reference } from "../reference.ts";
 
 /** A membership with its user and groups, as shown in every list of users; read in one statement. */
 export interface MemberRow {
@@ -43,6 +45,41 @@ export async function listMembersOfGroup(reader: Queryable, groupId: number): Pr
       order by m.id`,
     [groupId],
   );
+}
+
+/** Everything that decides about the rights of a member besides the objects. */
+export interface MemberStanding extends Standing {
+  membershipId: number;
+  email: string;
+  state: MemberRow["state"];
+  groupIds: ReadonlySet<number>;
+}
+
+export async function findStanding(reader: Queryable, { id, name }: Reference): Promise<MemberStanding | undefined> {
+  const [row] = await reader.query<
+    Pick<MemberRow, "id" | "email" | "state"> & { groupIds: number[]; groups: string[]; policies: string[] | null }
+  >(
+    `select m.id, u.email, m.state,
+            array(select e.group_id from effective_group_member e where e.membership_id = m.id) as "groupIds",
+            array(select g.name from effective_group_member e join access_group g on g.id = e.group_id
+                   where e.membership_id = m.id and g.source = 'system') as groups,
+            (select json_agg(r.policy) from access_role r
+              where r.id in (select gr.role_id from effective_group_member e
+                               join access_group_role gr on gr.group_id = e.group_id
+                              where e.membership_id = m.id)) as policies
+       from membership m join app_user u on u.id = m.user_id
+      where m.id = $1 or lower(u.email) = lower($2)`,
+    [id, name],
+  );
+  if (row === undefined) return undefined;
+  return {
+    membershipId: row.id,
+    email: row.email,
+    state: row.state,
+    groups: new Set(row.groups),
+    groupIds: new Set(row.groupIds),
+    statements: (row.policies ?? []).flatMap(parsedPolicy),
+  };
 }
 
 /**

@@ -1,9 +1,10 @@
-import type { PermissionRow, Resource } from "../permission.ts";
-import type { ObjectType, PolicyAction, SourceType } from "./policy.ts";
+import type { PermissionRow } from "../permission.ts";
+import type { ObjectType, PolicyAction } from "./policy.ts";
 
 /**
  * The rows of the permission table (§5) for objects: they decide where no policy has a verdict. Operations take their
- * row from here, and so does the explanation of a caller's rights.
+ * row from here, and so does the explanation of a caller's rights. `manage` is setting an object's policy; viewing it
+ * takes `read`.
  */
 const both = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-user", "system-admin"], role });
 const admins = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-admin"], role });
@@ -52,13 +53,4 @@ export const OBJECT_PERMISSIONS = {
 export function objectPermission(type: ObjectType, action: string): PermissionRow | undefined {
   const rows: Partial<Record<string, PermissionRow>> = OBJECT_PERMISSIONS[type];
   return Object.hasOwn(rows, action) ? rows[action] : undefined;
-}
-
-/** §5: setting an object's policy is the permission `manage` on its type, viewing it is `read`. */
-export const SETTING_A_POLICY = admins("note:manage");
-export const VIEWING_A_POLICY = both("note:read");
-
-/** The same for the other types, as alternatives of operations that take the type from the request. */
-export function alternativesFor(action: "manage" | "read", types: readonly (SourceType & Resource)[]): PermissionRow[] {
-  return types.map((type) => OBJECT_PERMISSIONS[type][action]);
 }

@@ -35,6 +35,8 @@ export interface ReservedCommand {
   id: number;
   createdAt: Date;
   clusterId: number;
+  /** The owner of the cluster. */
+  ownerId: number | null;
   /** The engine of the cluster; a connect engine runs SQL only. */
   engineType: string;
   /** The heap that its app or else its cluster gives to drivers. */
@@ -47,6 +49,7 @@ export interface ReservedCommand {
  */
 const RESERVE_COMMAND = `
   select nextval(pg_get_serial_sequence('command', 'id')) as id, now() as "createdAt", l.cluster_id as "clusterId",
+         cluster.owner_id as "ownerId",
          cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap",
          set_config('synchronous_commit', 'off', true)
     from cluster_label l join cluster on cluster.id = l.cluster_id and cluster.account_id = l.account_id
@@ -69,7 +72,7 @@ export async function reserveCommand(
 
 /** The row is locked until the commit, so a concurrent deletion of the cluster waits and then finds the command. */
 const LABELLED_CLUSTER = `
-  select l.cluster_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
+  select l.cluster_id, cluster.owner_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
     from cluster_label l join cluster on cluster.id = l.cluster_id
    where l.label = $2 for key share of l`;
 
@@ -143,6 +146,8 @@ export async function hasLabel(reader: Queryable, label: string): Promise<boolea
   return (await reader.query("select from cluster_label where label = $1", [label])).length > 0;
 }
 
+type RerunCommand = CommandRow & Pick<ReservedCommand, "ownerId" | "engineType" | "configuredHeap">;
+
 /**
  * Inserts the same command again, with its text and macro values. The label is looked up again. Undefined: no cluster has
  * the label any more, or the app was deleted.
@@ -158,8 +163,8 @@ export async function insertRerun(
     lane: string;
     statedMemoryMiB: number;
   },
-): Promise<(CommandRow & Pick<ReservedCommand, "engineType" | "configuredHeap">) | undefined> {
-  const [row] = await tx.query<CommandRow & Pick<ReservedCommand, "engineType" | "configuredHeap">>(
+): Promise<RerunCommand | undefined> {
+  const [row] = await tx.query<RerunCommand>(
     `with target as (${LABELLED_CLUSTER}),
      earlier as (select * from command where id = $1),
      used_app as (select id, config from app where id = (select app_id from earlier) for key share),
@@ -178,7 +183,7 @@ export async function insertRerun(
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
-     select ${COMMAND_COLUMNS}, engine_type as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
+     select ${COMMAND_COLUMNS}, owner_id as "ownerId", engine_type as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
        from c, target cluster left join used_app app on true`,
     [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB, rerun.kind],
   );

@@ -1,0 +1,114 @@
+import { Type, type Static } from "typebox";
+import { Nullable, OneOf } from "../../http/schema.ts";
+import { invalid, notFound } from "../../lib/fault.ts";
+import { findStanding } from "../members/store.ts";
+import { operation } from "../operation.ts";
+import { PathReference, parseReference } from "../reference.ts";
+import { authorise } from "./authorise.ts";
+import type { JudgedAction, Judgement } from "./judgement.ts";
+import type { WithObjectFinders } from "./object-finder.ts";
+import { objectInRequest, SourceFields } from "./object-in-request.ts";
+import { OBJECT_PERMISSIONS, objectPermission } from "./object-permissions.ts";
+import { SOURCE_TYPES, type ObjectType, type PolicySource } from "./policy.ts";
+
+const EXPLAINED_TYPES = [...SOURCE_TYPES, "folder"] as const satisfies readonly ObjectType[];
+const ACTIONS = ["read", "update", "write", "delete", "start", "terminate", "manage"] as const;
+
+const Explanation = Type.Object({
+  source_type: OneOf(EXPLAINED_TYPES),
+  source_id: Type.Integer(),
+  action: OneOf(ACTIONS),
+  user: Type.Object({ id: Type.Integer(), email: Type.String() }),
+  allowed: Type.Boolean(),
+  decided_by: OneOf(["state", "system-admin", "owner", "policy", "home", "table"], {
+    description:
+      "The user's state; the group system-admin; ownership; a policy; the rule that only a policy admits to writes in " +
+      "another member's folders; or the permission table",
+  }),
+  policy: Nullable(
+    Type.Object({
+      source_type: Type.String({ description: "The object, folder or root whose policy decided" }),
+      source_id: Type.Integer(),
+      element: Type.Integer({ description: "The position of the element that decided, from 0" }),
+      access: OneOf(["allow", "deny"]),
+      action: Type.String({ description: "The action that this policy was asked for" }),
+      matched: OneOf(["everyone", "group", "user"]),
+      svc_groups: Type.Array(Type.Integer(), { description: "The groups of the user that the element names" }),
+    }),
+  ),
+  permission: Nullable(
+    Type.Object({ groups: Type.Array(Type.String()), role: Type.String() }, { description: "The row of the table" }),
+  ),
+});
+
+/** Shows what decides about an action on an object, by the same function that decides. */
+export const explainAccess = operation({
+  id: "access_explain",
+  summary: "Explain who may do what with an object",
+  description:
+    "Without `user`: the caller's own rights, for those who may read the object. With `user`: for those who may set its " +
+    "policy. `manage` stands for setting the policy.",
+  tag: "Policies",
+  method: "GET",
+  paths: { v2: "/access/explain" },
+  access: { permission: "member", object: { type: EXPLAINED_TYPES, action: "read" } },
+  query: Type.Object({
+    source_id: SourceFields.source_id,
+    source_type: OneOf(EXPLAINED_TYPES, { examples: ["cluster"] }),
+    action: OneOf(ACTIONS),
+    user: Type.Optional({ ...PathReference, description: "The id or e-mail of a user of the account" }),
+  }),
+  reply: Explanation,
+
+  async find({ given, reader }, services: WithObjectFinders) {
+    const fields = given();
+    const named = await objectInRequest(fields, EXPLAINED_TYPES, reader, services);
+    const rows = OBJECT_PERMISSIONS[named.type];
+    const isOwn = fields.user === undefined;
+    return {
+      ...named,
+      permission: isOwn ? rows.read : { ...rows.manage, action: "set-policy" as const },
+    };
+  },
+
+  async handle({ found: { type, id, policyObject: object }, query, caller, reader }) {
+    if (object === undefined) throw notFound();
+    const row = objectPermission(type, query.action);
+    if (row === undefined) {
+      throw invalid("action", `must be one of ${Object.keys(OBJECT_PERMISSIONS[type]).join(", ")}`);
+    }
+    const user = await findStanding(reader, query.user === undefined ? idOf(caller) : parseReference(query.user));
+    if (user === undefined) throw invalid("user", "must be the id or e-mail of a user of the account");
+    const action: JudgedAction = query.action === "manage" ? "set-policy" : query.action;
+    const asking = { caller: user, standing: { groupIds: user.groupIds, absent: new Set<PolicySource>() } };
+    const judgement = await authorise(reader, asking, { object, action, row });
+    const isActive = user.state === "active";
+    return {
+      source_type: type,
+      source_id: id,
+      action: query.action,
+      user: { id: user.membershipId, email: user.email },
+      allowed: isActive && judgement.isAllowed,
+      decided_by: isActive ? judgement.by : ("state" as const),
+      policy: isActive ? decidingPolicy(judgement, user.groupIds) : null,
+      permission: isActive && judgement.by === "table" ? { groups: [...row.groups], role: row.role } : null,
+    };
+  },
+});
+
+const idOf = ({ membershipId }: { membershipId: number }) => ({ id: membershipId, name: null });
+
+function decidingPolicy({ decided }: Judgement, groupIds: ReadonlySet<number>): Static<typeof Explanation>["policy"] {
+  if (decided === undefined) return null;
+  const { link, element, access, action, subject } = decided;
+  const named = subject === "group" ? (link.policy[element]?.groups ?? []) : [];
+  return {
+    source_type: link.source,
+    source_id: link.sourceId,
+    element,
+    access,
+    action,
+    matched: subject,
+    svc_groups: named.filter((id) => groupIds.has(id)),
+  };
+}

@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { PolicyAction, PolicyElement, Subject } from "./policy.ts";
+import { matchingActions, rulesOf } from "./rules.ts";
+import { accessOf, verdictOf } from "./verdict.ts";
+
+/**
+ * The evaluator is compared with a second one, which is written from the text of the rules and shares no code with it:
+ * it searches the ranks from the highest to the lowest, while the product compares weights. The rows of `policy_rule`,
+ * by which lists decide, are a third.
+ */
+const ME = 7;
+const MY_GROUPS = [70, 71];
+const me: Subject = { membershipId: ME, groupIds: new Set(MY_GROUPS) };
+
+type Answer = "allow" | "deny" | null;
+
+function secondOpinion(policy: readonly PolicyElement[], action: PolicyAction): Answer {
+  const isForEveryone = (element: PolicyElement): boolean => !("users" in element) && !("groups" in element);
+  const subjects: ((element: PolicyElement) => boolean)[] = [
+    (element) => (element.users ?? []).some((id) => id === ME),
+    (element) => (element.groups ?? []).some((id) => MY_GROUPS.includes(id)),
+    isForEveryone,
+  ];
+  const actions: ((element: PolicyElement) => boolean)[] = [
+    (element) => (element.action ?? []).some((each) => each === action),
+    (element) =>
+      !("action" in element) || (action !== "manage" && (element.action ?? []).some((each) => each === "all")),
+  ];
+  for (const isNamed of subjects) {
+    for (const isMeant of actions) {
+      const found = policy.filter((element) => isNamed(element) && isMeant(element)).map(({ access }) => access);
+      if (found.includes("deny")) return "deny";
+      if (found.includes("allow")) return "allow";
+    }
+  }
+  return null;
+}
+
+/** As the SQL of lists does it. */
+function byRules(policy: readonly PolicyElement[], action: PolicyAction): Answer {
+  const weights = rulesOf(policy)
+    .filter((rule) => matchingActions(action).includes(rule.action))
+    .filter(({ kind, subjectId }) => kind === 0 || (kind === 1 ? MY_GROUPS.includes(subjectId) : subjectId === ME))
+    .map(({ weight }) => weight);
+  return weights.length === 0 ? null : accessOf(Math.max(...weights));
+}
+
+const ACTIONS: readonly PolicyAction[] = ["read", "update", "write", "delete", "start", "terminate", "manage"];
+
+function expectAgreement(policy: readonly PolicyElement[], actions: readonly PolicyAction[]): void {
+  for (const action of actions) {
+    const expected = secondOpinion(policy, action);
+    const verdict = verdictOf(policy, action, me);
+    const name = JSON.stringify({ policy, action });
+    expect(verdict?.access ?? null, name).toBe(expected);
+    expect(verdict === null ? null : policy[verdict.element]?.access, name).toBe(expected);
+    expect(byRules(policy, action), name).toBe(expected);
+  }
+}
+
+const CONDITIONS: readonly Pick<PolicyElement, "users" | "groups">[] = [
+  {},
+  { users: [ME] },
+  { users: [8] },
+  { groups: [70] },
+  { groups: [99] },
+  { users: [8], groups: [71] },
+  { users: [ME], groups: [99] },
+];
+const NAMED_ACTIONS = [["read"], ["manage"], ["all"], ["read", "all"]];
+const ELEMENTS: readonly PolicyElement[] = (["allow", "deny"] as const).flatMap((access): PolicyElement[] => [
+  { access },
+  ...CONDITIONS.flatMap((condition) => NAMED_ACTIONS.map((action) => ({ access, action, ...condition }))),
+]);
+
+describe("the verdict of a policy", () => {
+  test("agrees with a second evaluator on all policies of up to two elements", () => {
+    expectAgreement([], ACTIONS);
+    for (const first of ELEMENTS) {
+      expectAgreement([first], ACTIONS);
+      for (const second of ELEMENTS) expectAgreement([first, second], ["read", "update", "manage"]);
+    }
+  });
+
+  test("agrees with it on random policies, in any order of the elements", () => {
+    const ids = (values: readonly number[]) =>
+      fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+    const element = fc.oneof(
+      fc.record({ access: fc.constantFrom("allow" as const, "deny" as const) }),
+      fc.record(
+        {
+          access: fc.constantFrom("allow" as const, "deny" as const),
+          action: fc.uniqueArray(fc.constantFrom(...ACTIONS, "all"), { minLength: 1, maxLength: 3 }),
+          users: ids([ME, 8, 9]),
+          groups: ids([70, 71, 72, 99]),
+        },
+        { requiredKeys: ["access", "action"] },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(element, { maxLength: 12 }), (policy) => {
+        expectAgreement(policy, ACTIONS);
+        expectAgreement(policy.toReversed(), ACTIONS);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each<[string, PolicyElement[], PolicyAction, Answer]>([
+    [
+      "a named user outranks their groups",
+      [
+        { access: "allow", action: ["all"], users: [ME] },
+        { access: "deny", action: ["read"], groups: [70] },
+      ],
+      "read",
+      "allow",
+    ],
+    [
+      "a named action outranks all",
+      [
+        { access: "deny", action: ["all"], users: [ME] },
+        { access: "allow", action: ["read"], users: [ME] },
+      ],
+      "read",
+      "allow",
+    ],
+    ["all does not include manage", [{ access: "allow", action: ["all"], users: [ME] }], "manage", null],
+    ["access alone includes manage", [{ access: "deny" }], "manage", "deny"],
+    [
+      "a group outranks everyone",
+      [{ access: "deny" }, { access: "allow", action: ["all"], groups: [71] }],
+      "delete",
+      "allow",
+    ],
+    [
+      "at equal rank a deny wins",
+      [
+        { access: "allow", action: ["read"], groups: [70] },
+        { access: "deny", action: ["read"], groups: [71] },
+      ],
+      "read",
+      "deny",
+    ],
+    ["others' elements say nothing", [{ access: "deny", action: ["read"], users: [8], groups: [99] }], "read", null],
+  ])("%s", (_name, policy, action, expected) => {
+    expect(verdictOf(policy, action, me)?.access ?? null).toBe(expected);
+    expect(secondOpinion(policy, action)).toBe(expected);
+  });
+});
