@@ -266,10 +266,15 @@ function beginAsAccount(accountId: number): string {
   return `begin; set local role headgate_account; set local headgate.account_id = ${accountId}`;
 }
 
+/** The driver names only scalar types. */
+const INT8_ARRAY = 1016;
+
 /** Ids and counts are bigint in the database and exact as numbers up to 2^53. */
 const integersAsNumbers: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (oid === types.builtins.INT8) return Number;
-    return types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
+    const parse = types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
+    if (oid !== INT8_ARRAY) return parse;
+    return (text) => (parse(text) as (string | null)[]).map((each) => (each === null ? null : Number(each)));
   },
 };

@@ -42,6 +42,27 @@ describe("a deployment with its own identifier prefix", () => {
     await member.post("/accounts/enable_acme_user", { acme_user_id: pending.email });
   });
 
+  test("uses it inside the policies of objects, which take effect", async () => {
+    const account = await given.account();
+    const { group } = await account.post("/groups", { name: "readers" });
+    const member = await given.member(account, { groups: ["readers", "system-user"] });
+    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const condition = { acme_users: [member.membershipId], acme_groups: [group.id] };
+    const policy = [
+      { access: "allow", action: ["read", "update"], condition },
+      { access: "deny", action: ["all"], condition },
+    ];
+    const source = { source_id: String(id), source_type: "cluster" };
+    const path = "/object_policy/policy";
+    const shown = { status: "success", source_id: id, source_type: "cluster", policy };
+    expect(await account.put(path, { ...source, policy: JSON.stringify(policy) })).toEqual(shown);
+    expect(await account.get(`${path}?source_id=${id}&source_type=cluster`)).toEqual(shown);
+    await member.put(`/clusters/${id}`, {});
+    await member.put(`/clusters/${id}/state`, { state: "start" }).refused(403);
+    const unknown = JSON.stringify([{ access: "deny", action: ["all"], condition: { acme_users: [987_654] } }]);
+    await account.put(path, { ...source, policy: unknown }).refused(422, /^policy\[0\]\.condition\.acme_users must/);
+  });
+
   test("uses it in the members of a group", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "readers" });

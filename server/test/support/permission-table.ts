@@ -103,8 +103,8 @@ const ADMINISTRATION: Record<string, TableEntry> = {
 const POLICIES: Record<string, TableEntry> = {
   object_policy_set: admins("note:manage"),
   object_policy_view: both("note:read"),
-  // For everyone who may read the object that is asked about.
-  access_explain: "member",
+  // For those who may read the object that is asked about; here a cluster.
+  access_explain: both("cluster:read"),
 };
 
 /** Clusters and apps: every system-user works with them, system-admins set clusters up. */
@@ -142,5 +142,6 @@ export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([
   ["cluster_state_change", [{ ...admins("cluster:terminate"), action: "terminate" }]],
   ["object_policy_set", [admins("cluster:manage"), admins("scheduler:manage"), admins("environment:manage")]],
+  ["access_explain", [both("note:read"), both("scheduler:read"), both("environment:read"), both("folder:read")]],
   ["object_policy_view", [both("cluster:read"), both("scheduler:read"), both("environment:read")]],
 ]);

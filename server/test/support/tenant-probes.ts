@@ -73,7 +73,8 @@ function propertyOf(schema: Endpoint["body"], name: string): Record<string, unkn
 export interface Form {
   name: string;
   takes: "location" | "name";
-  body: (value: string) => Record<string, unknown>;
+  /** `works` is the body of a valid request. */
+  body: (value: string, works: Record<string, unknown>) => Record<string, unknown>;
   /** The caller's own object with which the request works. Absent: the request accepts no file of the caller either. */
   works?: keyof Tenant["objects"];
 }
@@ -141,13 +142,13 @@ export const FORMS: Record<string, readonly Form[]> = {
       name: "a user in a policy",
       takes: "name",
       works: "users",
-      body: (id) => policyBody({ svc_users: [Number(id)] }),
+      body: (id, works) => policyOf({ svc_users: [Number(id)] }, works),
     },
     {
       name: "a group in a policy",
       takes: "name",
       works: "group_id",
-      body: (id) => policyBody({ svc_groups: [Number(id)] }),
+      body: (id, works) => policyOf({ svc_groups: [Number(id)] }, works),
     },
   ],
   file_sensor_create: [{ name: "a file", takes: "location", works: "object", body: (uri) => ({ files: [uri] }) }],
@@ -172,6 +173,10 @@ export const FORMS: Record<string, readonly Form[]> = {
     },
   ],
 };
+
+function policyOf(condition: Record<string, unknown>, works: Record<string, unknown>): Record<string, unknown> {
+  return { ...works, policy: JSON.stringify([{ access: "allow", action: ["read"], condition }]) };
+}
 
 function sensor(schema: string, table: string): Record<string, unknown> {
   return { schema, table, columns: [{ column: "day", values: ["1"] }] };

@@ -19,6 +19,11 @@ export interface Tenant {
 export async function fillTenant(given: Given, account: AccountClient, name: string): Promise<Tenant> {
   const people = await addPeople(given, account, name);
   const cluster = await account.post("/clusters", { labels: [`${name}-label`], engine: { type: "local" } });
+  await account.put("/object_policy/policy", {
+    source_type: "cluster",
+    source_id: String(cluster.id),
+    policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
+  });
   const app = await account.post("/apps", { name: `${name}-app`, config: { "spark.app.name": `${name}-config` } });
   const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
   const commandId = await runCommand(account, name);

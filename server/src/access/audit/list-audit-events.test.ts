@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 
 const given = useServer();
@@ -111,5 +111,56 @@ describe("GET audit_events", () => {
       object: null,
       request_id: first.headers.get("x-request-id"),
     });
+  });
+});
+
+describe("the filters of audit_events", () => {
+  test("select by operation, object, user and outcome, also together and with a cursor", async () => {
+    const account = await accountWithEvents(3);
+    const member = await given.member(account, { groups: ["system-user"] });
+    await member.post("/whitelist_ip", { ip_cidr: "10.0.0.4" });
+    await member.get("/groups").refused(403);
+    const ids = async (query: string): Promise<string[]> => objectsOf(await account.get(`${AUDIT}?${query}`));
+    const [{ user_id: userId }] = (await account.get(`${AUDIT}?object=whitelisted_ip/10.0.0.4/32`)).audit_events;
+    expect(await ids("operation=whitelist_ip_add")).toEqual(["4", "3", "2", "1"]);
+    expect(await ids("operation=whitelist_ip_delete")).toEqual([]);
+    expect(await ids("object=whitelisted_ip/10.0.0.2/32")).toEqual(["2"]);
+    expect(await ids(`user_id=${userId}&outcome=done`)).toEqual(["4"]);
+    expect(await ids("outcome=done&operation=whitelist_ip_add&per_page=2&page=2")).toEqual(["2", "1"]);
+    const [, third] = (await account.get(`${AUDIT}?outcome=done`)).audit_events;
+    expect(await ids(`operation=whitelist_ip_add&after=${third.id}`)).toEqual(["2", "1"]);
+    await vi.waitFor(async () => {
+      const { audit_events: denied } = await account.get(`${AUDIT}?outcome=denied&user_id=${userId}`);
+      expect(denied).toMatchObject([{ operation: "group_list" }]);
+    });
+  });
+
+  test("select by inclusive dates, whatever else is asked for", async () => {
+    const account = await accountWithEvents(4);
+    await given.app.services.db.asSystem((tx) =>
+      tx.query(
+        `update audit_event e set at = '2026-03-01T12:00:00Z'::timestamptz + (n - 1) * interval '1 day'
+           from (select id, row_number() over (order by id) as n from audit_event where account_id = $1) numbered
+          where e.id = numbered.id`,
+        [account.accountId],
+      ),
+    );
+    const ids = async (query: string): Promise<string[]> => objectsOf(await account.get(`${AUDIT}?${query}`));
+    expect(await ids("start_date=2026-03-02&end_date=2026-03-03")).toEqual(["3", "2"]);
+    expect(await ids("start_date=2026-03-03")).toEqual(["4", "3"]);
+    expect(await ids("end_date=2026-03-01T12:00:00Z")).toEqual(["1"]);
+    expect(await ids("end_date=2026-03-01T11:59:59Z")).toEqual([]);
+    expect(await ids("start_date=2026-03-02&operation=whitelist_ip_add&outcome=done&per_page=2")).toEqual(["4", "3"]);
+    expect(await ids("start_date=2027-01-01")).toEqual([]);
+  });
+
+  test.each([
+    ["start_date=2026-03-02&end_date=2026-03-01", /^start_date must not be after end_date/],
+    ["start_date=yesterday", /^start_date must be a date/],
+    ["outcome=maybe", /^outcome must be one of done, denied/],
+    ["user_id=x", /^user_id must be an integer/],
+  ])("refuse %s", async (query, message) => {
+    const account = await given.account();
+    await account.get(`${AUDIT}?${query}`).refused(422, message);
   });
 });

@@ -51,7 +51,13 @@ export const explainAccess = operation({
   tag: "Policies",
   method: "GET",
   paths: { v2: "/access/explain" },
-  access: { permission: "member", object: { type: EXPLAINED_TYPES, action: "read" } },
+  access: {
+    permission: OBJECT_PERMISSIONS.cluster.read,
+    alternatives: (["note", "scheduler", "environment", "folder"] as const).map(
+      (type) => OBJECT_PERMISSIONS[type].read,
+    ),
+    object: { type: EXPLAINED_TYPES, action: "read" },
+  },
   query: Type.Object({
     source_id: SourceFields.source_id,
     source_type: OneOf(EXPLAINED_TYPES, { examples: ["cluster"] }),

@@ -1,0 +1,287 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import type { Call, Client } from "../../../test/support/client.ts";
+
+const given = useServer();
+const PATH = "/object_policy/policy";
+
+let admin: AccountClient;
+let user: MemberClient;
+let outsider: MemberClient;
+let groupId: number;
+let id: number;
+
+beforeEach(async () => {
+  admin = await given.account();
+  ({
+    group: { id: groupId },
+  } = await admin.post("/groups", { name: "team" }));
+  user = await given.member(admin, { groups: ["system-user"] });
+  outsider = await given.member(admin);
+  ({ id } = await admin.post("/clusters", { labels: ["shared"], engine: { type: "local" } }));
+});
+
+const body = (elements: unknown) => ({
+  source_type: "cluster",
+  source_id: String(id),
+  policy: JSON.stringify(elements),
+});
+const set = (elements: unknown, client: Client = admin): Call => client.put(PATH, body(elements));
+const view = (client: Client = admin): Call => client.get(`${PATH}?source_type=cluster&source_id=${id}`);
+const to = (...members: MemberClient[]) => ({ svc_users: members.map(({ membershipId }) => membershipId) });
+
+describe("PUT object_policy/policy", () => {
+  test("replaces the whole policy, and the view shows it", async () => {
+    const policy = [
+      { access: "allow", action: ["read", "update"], condition: { ...to(user), svc_groups: [groupId] } },
+      { access: "deny", action: ["all"], condition: to(outsider) },
+      { access: "deny" },
+    ];
+    const reply = { status: "success", source_id: id, source_type: "cluster", policy };
+    expect(await set(policy)).toEqual(reply);
+    expect(await view()).toEqual(reply);
+    expect(await set([{ access: "allow" }])).toMatchObject({ policy: [{ access: "allow" }] });
+    expect(await view()).toMatchObject({ policy: [{ access: "allow" }] });
+    await set([]);
+    expect(await view()).toMatchObject({ policy: [] });
+  });
+
+  test("that ends with a deny of all for the listed users and groups leaves them what it allows by name", async () => {
+    const listed = { ...to(outsider), svc_groups: [groupId] };
+    await admin.put(`/groups/${groupId}/svc_users/${user.membershipId}/add`, {});
+    await set([
+      { access: "allow", action: ["read", "update"], condition: listed },
+      { access: "deny", action: ["all"], condition: listed },
+    ]);
+    for (const member of [user, outsider]) {
+      await member.get(`/clusters/${id}`);
+      await member.put(`/clusters/${id}`, {});
+      await member.put(`/clusters/${id}/state`, { state: "start" }).refused(403);
+      await member.delete(`/clusters/${id}`).refused(403);
+      await set([], member).refused(403);
+    }
+  });
+
+  test("is audited with before and after", async () => {
+    await set([{ access: "allow" }]);
+    await set([{ access: "deny", action: ["read"], condition: to(user) }]);
+    const { audit_events: events } = await admin.get("/api/v2/audit_events?operation=object_policy_set");
+    expect(events).toMatchObject([
+      {
+        object: `cluster/${id}`,
+        detail: { before: [{ access: "allow" }], after: [{ access: "deny", action: ["read"], condition: to(user) }] },
+      },
+      { object: `cluster/${id}`, detail: { before: [], after: [{ access: "allow" }] } },
+    ]);
+  });
+
+  test.each([
+    [{ source_id: undefined }, /^source_id is required/],
+    [{ source_type: undefined }, /^source_type is required/],
+    [{ policy: undefined }, /^policy is required/],
+    [{ source_type: "table" }, /^source_type must be one of note, cluster, scheduler, environment/],
+    [{ source_id: "abc" }, /^source_id must be/],
+    [{ policy: "not JSON" }, /^policy must be the JSON text/],
+    [{ policy: '[{"access":"allow","action":["write"]}]' }, /^policy\[0\]\.action must be/],
+    [{ policy: '[{"access":"allow"},{"access":"allow","action":["read"],"condition":{}}]' }, /^policy\[1\]\.condition/],
+  ])("refuses %j and keeps the policy", async (change, message) => {
+    await set([{ access: "allow" }]);
+    await admin.put(PATH, { ...body([]), ...change }).refused(422, message);
+    expect(await view()).toMatchObject({ policy: [{ access: "allow" }] });
+  });
+
+  test("refuses users and groups that are unknown or of another account, with the same message", async () => {
+    const other = await given.account();
+    const stranger = await given.member(other);
+    const { group } = await other.post("/groups", { name: "theirs" });
+    await set([{ access: "allow" }]);
+    for (const [list, foreign] of [
+      ["svc_users", stranger.membershipId],
+      ["svc_groups", group.id],
+    ] as const) {
+      const [one, two] = await Promise.all(
+        [foreign, 98_765_432].map((each) =>
+          set([{ access: "allow" }, { access: "deny", action: ["all"], condition: { [list]: [each] } }]).refused(
+            422,
+            new RegExp(`^policy\\[1\\]\\.condition\\.${list} must name users and groups of the account`),
+          ),
+        ),
+      );
+      expect(one?.text.replace(String(foreign), "?")).toBe(two?.text.replace("98765432", "?"));
+    }
+    expect(await view()).toMatchObject({ policy: [{ access: "allow" }] });
+  });
+
+  test.each(["scheduler", "environment"])("of a %s is validated, then 404", async (type) => {
+    const request = { source_type: type, source_id: "1", policy: "[]" };
+    await admin.put(PATH, { ...request, policy: "x" }).refused(422, /^policy/);
+    await admin.put(PATH, request).refused(404);
+    await admin.get(`${PATH}?source_type=${type}&source_id=1`).refused(404);
+    await outsider.put(PATH, request).refused(403, new RegExp(`${type}:manage`));
+  });
+
+  test("is for owner, admins and those who may manage", async () => {
+    await set([], user).refused(403, /cluster:manage/);
+    await set([{ access: "allow", action: ["all"], condition: to(user) }]);
+    await set([], user).refused(403);
+    await set([{ access: "allow", action: ["manage"], condition: to(outsider) }]);
+    await set([{ access: "allow", action: ["manage", "read"], condition: to(outsider) }], outsider);
+    await set([], user).refused(403);
+  });
+
+  test.each(["manage", "read", "update"])("a role that allows manage is not enough if %s is denied", async (action) => {
+    const policies = '[{"resource":"cluster","action":["manage"],"access":"allow"}]';
+    await admin.post("/roles", { name: "managers", policies });
+    await admin.post("/groups", { name: "managers", roles: "managers" });
+    const manager = await given.member(admin, { groups: ["managers"] });
+    await set([{ access: "deny", action: ["delete", "start"], condition: to(manager) }], manager);
+    await set([{ access: "deny", action: [action], condition: to(manager) }], manager);
+    await set([], manager).refused(403, new RegExp(`denies ${action}`));
+  });
+
+  test("404 for unknown and foreign objects, 403 for those without permission, 401 without a token", async () => {
+    const other = await given.account();
+    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    for (const [client, status] of [
+      [admin, 404],
+      [outsider, 403],
+      [given.anonymous(), 401],
+    ] as const) {
+      const replies = await Promise.all(
+        [foreign, 98_765_432].flatMap((source) => [
+          client.put(PATH, { ...body([]), source_id: source }).refused(status),
+          client.get(`${PATH}?source_type=cluster&source_id=${source}`).refused(status),
+        ]),
+      );
+      expect(replies[0]?.text).toBe(replies[2]?.text);
+      expect(replies[1]?.text).toBe(replies[3]?.text);
+    }
+  });
+});
+
+describe("GET object_policy/policy", () => {
+  test("takes its fields from a JSON body", async () => {
+    await set([{ access: "allow" }]);
+    const { hostname, port } = new URL(given.base);
+    const { request } = await import("node:http");
+    const payload = JSON.stringify({ source_id: String(id), source_type: "cluster" });
+    const text = await new Promise<string>((resolve, reject) => {
+      const headers = { "X-AUTH-TOKEN": admin.token ?? "", "Content-Length": payload.length };
+      const sent = request({ hostname, port, path: `/api/v1.2${PATH}`, method: "GET", headers }, (answer) => {
+        let received = "";
+        answer.on("data", (chunk: Buffer) => (received += chunk.toString()));
+        answer.on("end", () => resolve(received));
+      });
+      sent.on("error", reject);
+      sent.end(payload);
+    });
+    expect(JSON.parse(text)).toMatchObject({ source_id: id, policy: [{ access: "allow" }] });
+  });
+
+  test("is for those who may read, unless read is denied, and for those who may manage", async () => {
+    await view(outsider).refused(403);
+    await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    await view(outsider).refused(403);
+    await view(user);
+    await set([
+      { access: "deny", action: ["read"], condition: to(user, outsider) },
+      { access: "allow", action: ["manage"], condition: to(outsider) },
+    ]);
+    await view(user).refused(403);
+    await view(outsider);
+  });
+
+  test("leaves out deleted groups; an element without ids never applies to everyone", async () => {
+    await set([
+      { access: "allow", action: ["read"], condition: { ...to(outsider), svc_groups: [groupId] } },
+      { access: "deny", action: ["read"], condition: { svc_groups: [groupId] } },
+    ]);
+    await admin.delete(`/groups/${groupId}`);
+    const { policy } = await view();
+    expect(policy).toEqual([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    await user.get(`/clusters/${id}`);
+    expect((await user.get("/clusters")).clusters).toHaveLength(2);
+    await set(policy);
+    expect(await view()).toMatchObject({ policy });
+  });
+});
+
+describe("GET access/explain", () => {
+  const explain = (client: Client, action: string, member?: MemberClient): Call =>
+    client.get(
+      `/api/v2/access/explain?source_type=cluster&source_id=${id}&action=${action}` +
+        (member === undefined ? "" : `&user=${member.membershipId}`),
+    );
+
+  test("names the element, the group, the owner, the admin or the row that decides", async () => {
+    await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
+    await set([
+      { access: "deny" },
+      { access: "allow", action: ["read"], condition: { svc_groups: [groupId] } },
+      { access: "deny", action: ["start"], condition: to(user) },
+    ]);
+    expect(await explain(admin, "read", outsider)).toEqual({
+      source_type: "cluster",
+      source_id: id,
+      action: "read",
+      user: { id: outsider.membershipId, email: outsider.email },
+      allowed: true,
+      decided_by: "policy",
+      policy: {
+        source_type: "cluster",
+        source_id: id,
+        element: 1,
+        access: "allow",
+        action: "read",
+        matched: "group",
+        svc_groups: [groupId],
+      },
+      permission: null,
+    });
+    expect(await explain(admin, "start", user)).toMatchObject({
+      allowed: false,
+      policy: { element: 2, matched: "user", svc_groups: [] },
+    });
+    expect(await explain(admin, "delete", user)).toMatchObject({
+      allowed: false,
+      policy: { element: 0, matched: "everyone" },
+    });
+    expect(await explain(admin, "delete")).toMatchObject({ allowed: true, decided_by: "system-admin", policy: null });
+    await set([]);
+    expect(await explain(admin, "update", user)).toMatchObject({
+      allowed: false,
+      decided_by: "table",
+      permission: { groups: ["system-admin"], role: "cluster:update" },
+    });
+    expect(await explain(user, "read")).toMatchObject({ allowed: true, decided_by: "table" });
+  });
+
+  test("says the same as the operation, for everyone", async () => {
+    const disabled = await given.member(admin, { groups: ["system-admin"], state: "disabled" });
+    await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    for (const member of [user, outsider, disabled]) {
+      const { status } = await member.get(`/clusters/${id}`).reply();
+      expect(await explain(admin, "read", member)).toMatchObject({ allowed: status === 200 });
+    }
+    expect(await explain(admin, "read", disabled)).toMatchObject({ decided_by: "state" });
+  });
+
+  test("of one's own rights is for those who may read, of others' for those who may manage", async () => {
+    await explain(outsider, "read").refused(403);
+    await explain(user, "read", user).refused(403);
+    await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    expect(await explain(outsider, "delete")).toMatchObject({ allowed: false, decided_by: "table" });
+    await set([{ access: "allow", action: ["manage"], condition: to(user) }]);
+    expect(await explain(user, "manage", user)).toMatchObject({ allowed: true });
+    expect(await explain(user, "manage", outsider)).toMatchObject({ allowed: false });
+  });
+
+  test("refuses unknown users, actions and objects", async () => {
+    const stranger = await given.member(await given.account());
+    await explain(admin, "read", stranger).refused(422, /^user must be/);
+    await explain(admin, "write").refused(422, /^action must be one of read, update/);
+    await admin.get("/api/v2/access/explain?source_type=cluster&source_id=98765432&action=read").refused(404);
+    await outsider.get("/api/v2/access/explain?source_type=cluster&source_id=98765432&action=read").refused(403);
+    await given.anonymous().get("/api/v2/access/explain").refused(401);
+  });
+});

@@ -1,0 +1,260 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+import type { Call, Client } from "../../test/support/client.ts";
+
+/** The policy of a cluster decides about every operation on it, before the permission table. */
+const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+
+let admin: AccountClient;
+let user: MemberClient;
+let outsider: MemberClient;
+let groupId: number;
+let id: number;
+
+beforeEach(async () => {
+  admin = await given.account();
+  ({
+    group: { id: groupId },
+  } = await admin.post("/groups", { name: "team" }));
+  user = await given.member(admin, { groups: ["system-user"] });
+  outsider = await given.member(admin);
+  ({ id } = await admin.post("/clusters", { labels: ["shared"], engine: { type: "local" } }));
+});
+
+function setPolicy(elements: readonly unknown[], client: Client = admin): Call {
+  const policy = JSON.stringify(elements);
+  return client.put("/object_policy/policy", { source_type: "cluster", source_id: String(id), policy });
+}
+
+const to = (...members: MemberClient[]) => ({ svc_users: members.map(({ membershipId }) => membershipId) });
+
+/** Each operation, with the action that it needs; requests that are allowed change nothing that others depend on. */
+const OPERATIONS: { name: string; action: string; call: (client: Client, cluster?: number) => Call }[] = [
+  { name: "view", action: "read", call: (client, at = id) => client.get(`/clusters/${at}`) },
+  { name: "state", action: "read", call: (client, at = id) => client.get(`/clusters/${at}/state`) },
+  { name: "edit", action: "update", call: (client, at = id) => client.put(`/clusters/${at}`, {}) },
+  {
+    name: "reassign-label",
+    action: "update",
+    call: (client, at = id) =>
+      client.put("/clusters/reassign-label", { destination_cluster: String(at), label: "shared" }),
+  },
+  {
+    name: "start",
+    action: "start",
+    call: (client, at = id) => client.put(`/clusters/${at}/state`, { state: "start" }),
+  },
+  {
+    name: "terminate",
+    action: "terminate",
+    call: (client, at = id) => client.put(`/clusters/${at}/state`, { state: "terminate", force: true }),
+  },
+  { name: "delete", action: "delete", call: (client, at = id) => client.delete(`/clusters/${at}`) },
+];
+
+/** Whether the gate has let the call through; a terminated cluster, for example, cannot be deleted at once. */
+async function isAdmitted(call: Call): Promise<boolean> {
+  const { status, text } = await call.reply();
+  expect([200, 403, 422], text).toContain(status);
+  return status !== 403;
+}
+
+describe("a member without any permission", () => {
+  test.each(OPERATIONS)("may $name if the policy allows $action, and nothing else", async ({ name, action }) => {
+    await setPolicy([{ access: "allow", action: [action], condition: to(outsider) }]);
+    for (const other of OPERATIONS) {
+      const isAllowed = other.action === action;
+      expect(await isAdmitted(other.call(outsider)), `${name}: ${other.name}`).toBe(isAllowed);
+    }
+    for (const path of ["/commands", "/groups", "/apps", "/clusters/default"]) await outsider.get(path).refused(403);
+    await outsider.post("/clusters", { labels: ["own"], engine: { type: "local" } }).refused(403);
+  });
+
+  test.each([
+    { by: "user", condition: () => to(outsider), isByGroup: false },
+    { by: "group", condition: () => ({ svc_groups: [groupId] }), isByGroup: true },
+    { by: "user and group", condition: () => ({ ...to(outsider), svc_groups: [groupId] }), isByGroup: false },
+  ])("is let in by $by, from the next request on", async ({ condition, isByGroup }) => {
+    const view = (): Call => outsider.get(`/clusters/${id}`);
+    await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
+    const refused = await view().refused(403);
+    await setPolicy([{ access: "allow", action: ["all"], condition: condition() }]);
+    expect(await view()).toMatchObject({ id });
+    await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/remove`, {});
+    expect(await isAdmitted(view())).toBe(!isByGroup);
+    await setPolicy([]);
+    expect((await view().refused(403)).text).toBe(refused.text);
+  });
+
+  test("cannot tell existing clusters from unknown ones, nor from those of another account", async () => {
+    const other = await given.account();
+    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    await setPolicy([{ access: "deny", action: ["all"], condition: to(outsider) }]);
+    for (const { call, name } of OPERATIONS) {
+      const texts = await Promise.all(
+        [id, foreign, 98_765_432].map(async (at) => (await call(outsider, at).refused(403)).text),
+      );
+      expect(new Set(texts).size, name).toBe(1);
+    }
+  });
+});
+
+describe("a system-user", () => {
+  test("is kept out by a deny, and by a deny for all", async () => {
+    await setPolicy([{ access: "deny", action: ["read"], condition: to(user) }]);
+    await user.get(`/clusters/${id}`).refused(403, /the policy of the cluster denies read/);
+    await user.get(`/clusters/${id}/state`).refused(403);
+    expect(await isAdmitted(user.put(`/clusters/${id}/state`, { state: "start" }))).toBe(true);
+    await setPolicy([{ access: "deny", action: ["all"] }]);
+    for (const { call } of OPERATIONS) expect(await isAdmitted(call(user))).toBe(false);
+    await user.get("/clusters/default");
+  });
+
+  test("gets 404 for unknown clusters, byte-equal to those of another account", async () => {
+    const other = await given.account();
+    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const [one, two] = [
+      await user.get(`/clusters/${foreign}`).refused(404),
+      await user.get("/clusters/98765432").refused(404),
+    ];
+    expect(one.text).toBe(two.text);
+  });
+});
+
+describe("the owner and system-admins", () => {
+  test("are always allowed", async () => {
+    await admin.post("/roles", {
+      name: "makers",
+      policies: '[{"resource":"cluster","action":["create"],"access":"allow"}]',
+    });
+    await admin.post("/groups", { name: "makers", roles: "makers" });
+    const owner = await given.member(admin, { groups: ["makers"] });
+    ({ id } = await owner.post("/clusters", { labels: ["owned"], engine: { type: "local" } }));
+    await setPolicy([{ access: "deny" }]);
+    for (const client of [owner, admin]) {
+      for (const { call, name } of OPERATIONS.slice(0, 3)) expect(await isAdmitted(call(client)), name).toBe(true);
+      await setPolicy([{ access: "deny" }], client);
+    }
+    for (const { call } of OPERATIONS) expect(await isAdmitted(call(user))).toBe(false);
+  });
+
+  test("the owner of a clone is its creator, and the default cluster has none", async () => {
+    const { id: clone } = await admin.post(`/clusters/${id}/clone`, { labels: ["clone"] });
+    const rows = await given.app.services.db.system.query<{ id: number; owner: string | null }>(
+      `select c.id, u.email as owner from cluster c left join membership m on m.id = c.owner_id
+         left join app_user u on u.id = m.user_id where c.account_id = $1 order by c.id`,
+      [admin.accountId],
+    );
+    expect(rows.map(({ owner }) => owner)).toEqual([null, admin.email, admin.email]);
+    expect(rows.at(-1)?.id).toBe(clone);
+  });
+});
+
+describe("clone", () => {
+  test("needs the permission to create, and obeys a deny of read", async () => {
+    await admin.post("/roles", {
+      name: "makers",
+      policies: '[{"resource":"cluster","action":["create"],"access":"allow"}]',
+    });
+    await admin.post("/groups", { name: "makers", roles: "makers" });
+    const maker = await given.member(admin, { groups: ["makers"] });
+    await setPolicy([{ access: "allow", action: ["all"], condition: to(outsider, maker) }]);
+    await outsider.post(`/clusters/${id}/clone`, { labels: ["a"] }).refused(403);
+    await maker.post(`/clusters/${id}/clone`, { labels: ["a"] });
+    await setPolicy([{ access: "deny", action: ["read"], condition: to(maker) }]);
+    await maker.post(`/clusters/${id}/clone`, {}).refused(403, /denies read/);
+  });
+});
+
+describe("reassign-label", () => {
+  test("needs update on the cluster that loses the label, too", async () => {
+    const { id: second } = await admin.post("/clusters", { labels: ["second"], engine: { type: "local" } });
+    await setPolicy([{ access: "allow", action: ["update"], condition: to(outsider) }]);
+    const move = (): Call =>
+      outsider.put("/clusters/reassign-label", { destination_cluster: String(id), label: "second" });
+    await move().refused(403);
+    const policy = JSON.stringify([{ access: "allow", action: ["update"], condition: to(outsider) }]);
+    await admin.put("/object_policy/policy", { source_type: "cluster", source_id: String(second), policy });
+    expect(await move()).toMatchObject({ id, labels: ["second", "shared"] });
+  });
+});
+
+describe("the list of clusters", () => {
+  const labels = async (client: Client, query = ""): Promise<string[]> =>
+    (await client.get(`/clusters${query}`)).clusters.flatMap((cluster: { labels: string[] }) => cluster.labels);
+
+  test("shows a system-user everything but what is denied", async () => {
+    await setPolicy([{ access: "deny", action: ["read"], condition: to(user) }]);
+    expect(await labels(user)).toEqual(["default"]);
+    expect(await labels(admin)).toEqual(["default", "shared"]);
+  });
+
+  test("shows others only what is allowed, and 403 if that is nothing", async () => {
+    await outsider.get("/clusters").refused(403);
+    await setPolicy([{ access: "allow", action: ["start"], condition: to(outsider) }]);
+    await outsider.get("/clusters").refused(403);
+    await setPolicy([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    expect(await labels(outsider)).toEqual(["shared"]);
+    await outsider.get("/clusters?per_page=x").refused(422);
+    await setPolicy([{ access: "allow", action: ["all"], condition: { svc_groups: [groupId] } }, { access: "deny" }]);
+    await outsider.get("/clusters").refused(403);
+    await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
+    expect(await labels(outsider)).toEqual(["shared"]);
+  });
+
+  test("pages over what it shows only", async () => {
+    for (const label of ["a", "b", "c"]) await admin.post("/clusters", { labels: [label], engine: { type: "local" } });
+    await setPolicy([{ access: "deny" }]);
+    const first = await user.get("/clusters?per_page=2");
+    expect(first.paging_info).toEqual({ previous_page: null, next_page: 2, per_page: 2 });
+    expect(await labels(user, "?per_page=2")).toEqual(["default", "a"]);
+    expect(await labels(user, "?per_page=2&page=2")).toEqual(["b", "c"]);
+    expect((await user.get("/clusters?per_page=2&page=2")).paging_info.next_page).toBeNull();
+  });
+});
+
+describe("a deleted cluster", () => {
+  test("loses its policy", async () => {
+    await setPolicy([{ access: "allow", action: ["read"], condition: to(outsider) }]);
+    await admin.delete(`/clusters/${id}`);
+    const rows = await given.app.services.db.system.query(
+      "select from policy_rule where account_id = $1 union all select from object_policy where account_id = $1",
+      [admin.accountId],
+    );
+    expect(rows).toEqual([]);
+    await outsider.get("/clusters").refused(403);
+  });
+});
+
+describe("commands on a cluster", () => {
+  const sql = { command_type: "SparkCommand", sql: "select 1", label: "shared" };
+  const refresh = { command_type: "HiveCommand", template: "s3import", db_name: "d", hive_table: "t", label: "shared" };
+
+  test("are refused by a deny of start, at submission and rerun", async () => {
+    const { id: command } = await user.post("/commands", sql);
+    await setPolicy([{ access: "deny", action: ["start"], condition: to(user) }]);
+    await user.post("/commands", sql).refused(403, /the policy of the cluster denies start/);
+    await user.post(`/commands/${command}/rerun`, {}).refused(403, /denies start/);
+    await user.post("/commands", { ...sql, label: "default" });
+    await admin.post("/commands", sql);
+    expect(await user.get(`/commands/${command}`)).toMatchObject({ id: command });
+  });
+
+  test("that need no cluster are not judged", async () => {
+    await setPolicy([{ access: "deny" }]);
+    const { id: command } = await user.post("/commands", refresh);
+    await user.post(`/commands/${command}/rerun`, {});
+  });
+
+  test("need the permission to submit, whatever the policy allows, before the body is read", async () => {
+    await setPolicy([{ access: "allow", action: ["start", "all"], condition: to(outsider) }]);
+    await outsider.post("/commands", sql).refused(403, /needs membership in system-user/);
+    await outsider.post("/commands", undefined, { rawBody: "{" }).refused(403, /needs membership in system-user/);
+  });
+
+  test("what waits continues when a policy changes", async () => {
+    const { id: command } = await user.post("/commands", sql);
+    await setPolicy([{ access: "deny" }]);
+    expect(await user.get(`/commands/${command}`)).toMatchObject({ status: "waiting" });
+  });
+});
