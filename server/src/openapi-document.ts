@@ -20,9 +20,16 @@ export function openApiText(): string {
   return `${JSON.stringify(headgateOpenApi(), null, 2)}\n`;
 }
 
-export function describeAccess({ permission, alternatives }: OperationAccess): AccessNote {
+export function describeAccess({ permission, alternatives, object, lists }: OperationAccess): AccessNote {
   const shown =
-    typeof permission === "string" || alternatives === undefined ? permission : { ...permission, alternatives };
+    typeof permission === "string"
+      ? permission
+      : {
+          ...permission,
+          ...(alternatives === undefined ? {} : { alternatives }),
+          ...(object === undefined ? {} : { object: { type: object.type, action: object.action } }),
+          ...(lists === undefined ? {} : { lists }),
+        };
   const rest = { permission: shown, needsToken: permission !== "public", isHidden: permission === "operator" };
   switch (permission) {
     case "public":
@@ -36,7 +43,9 @@ export function describeAccess({ permission, alternatives }: OperationAccess): A
       const groups = permission.groups.join(" or ");
       return {
         ...rest,
-        text: `For members of ${groups}, or of a group with a role that allows ${action} on ${resource}.`,
+        text:
+          `For members of ${groups}, or of a group with a role that allows ${action} on ${resource}` +
+          `${object === undefined ? "" : ", unless a policy of the object decides otherwise"}.`,
       };
     }
   }
@@ -62,4 +71,4 @@ Every operation below has such a line. \`$TOKEN\` is your token, other variables
 
 **Names.** In keys and paths, \`svc\` stands for the prefix of the deployment (HEADGATE_IDENTIFIER_PREFIX).
 
-**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or a list of built-in groups and a role permission (resource:action), one of which is needed.`;
+**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or a list of built-in groups and a role permission (resource:action), one of which is needed. With \`object\`, the policy of the object decides first about the action; with \`lists\`, the list shows the objects that the caller may read.`;

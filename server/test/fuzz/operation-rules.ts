@@ -53,6 +53,11 @@ const account: Fields = {
 };
 const accountV1: Fields = { ...settings, name, acc_key: secret(255), secret: secret(1024), sub_account_creation: flag };
 
+const source: Fields = {
+  source_type: required(among(["cluster"], ["no-such-value"])),
+  source_id: required(among(["@own:cluster_id"], ["x", "-1"])),
+};
+
 const labels = among([["fuzzed"], ["fuzzed", "other"]], [[], {}, [[]], [""], [{}]]);
 const engine = among([{ type: "local" }], [{ type: "no-such-engine" }, {}, []]);
 const cluster: Fields = {
@@ -96,7 +101,40 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   ...none("group_user_list", "group_user_add", "group_user_remove", "group_role_assign", "group_role_unassign"),
   ...none("role_view", "role_delete", "command_error_log", "command_jobs", "command_attempts", "command_rerun"),
   ...paged("app_list", "cluster_list", "group_list", "role_list", "role_group_list", "user_list", "account_list"),
-  { operationId: "audit_event_list", query: paging, changesByItself: true },
+  {
+    operationId: "audit_event_list",
+    query: {
+      ...paging,
+      operation: among(["whitelist_ip_add"], []),
+      object: among(["cluster/1"], []),
+      user_id: integer(1, Infinity),
+      outcome: oneOf("done", "denied"),
+      start_date: among(["2026-01-01", "2026-01-01T00:00:00Z"], ["x", "2026-02-30"]),
+      end_date: among(["2026-12-31"], ["x", "2026-13-01"]),
+    },
+    changesByItself: true,
+  },
+  {
+    operationId: "object_policy_set",
+    body: {
+      ...source,
+      policy: required(
+        among(
+          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["start","all"]}]'],
+          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["write"]}]', [], {}],
+        ),
+      ),
+    },
+  },
+  { operationId: "object_policy_view", query: source },
+  {
+    operationId: "access_explain",
+    query: {
+      ...source,
+      action: required(among(["read", "update", "terminate", "manage"], ["no-such-value", "write"])),
+      user: among(["@own:users"], ["no-such-user", "987654"]),
+    },
+  },
   { operationId: "account_create", body: account, inside: "account" },
   { operationId: "account_create_v1_2", body: accountV1, inside: "account" },
   { operationId: "account_edit", body: { ...settings, name: text(255), storage_secret_key: secret(1024) } },
