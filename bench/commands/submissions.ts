@@ -85,12 +85,14 @@ async function load(url: string, token: string, connections: number, duration: n
 async function startBareServer({ account, connection }: BenchNode, folder: string): Promise<Program> {
   const db = openDatabase({ ...connection, max: 1 });
   const command = storedCommand(account.userId);
-  const known = await authenticate(db.system, account.token, "127.0.0.1", "bench");
+  const known = await authenticate(db.system, account.token, { address: "127.0.0.1", requestId: "bench" }, ["cluster"]);
   const reserved = await reserveCommand(db.system, account.accountId, command);
   await db.close();
   if (known === undefined || reserved === undefined) throw new Error("the token or the cluster is unknown");
   const { caller } = known;
-  const [identify] = await recorded((tx) => authenticate(tx, account.token, "127.0.0.1", "bench"));
+  const [identify] = await recorded((tx) =>
+    authenticate(tx, account.token, { address: "127.0.0.1", requestId: "bench" }, ["cluster"]),
+  );
   const [reserve] = await recorded((tx) => reserveCommand(tx, account.accountId, command));
   if (identify === undefined || reserve === undefined) throw new Error("a statement was not recorded");
   const submit: BenchOperation = {

@@ -38,11 +38,11 @@ export async function record(
     progress: () => undefined,
   });
   const db = openDatabase({ ...store.connection, max: 1 });
-  const known = await authenticate(db.system, token, "127.0.0.1", "bench");
+  const known = await authenticate(db.system, token, { address: "127.0.0.1", requestId: "bench" }, []);
   await db.close();
   if (known === undefined) throw new Error("the token is unknown");
   const { caller } = known;
-  const [identify] = await recorded((tx) => authenticate(tx, token, "127.0.0.1", "bench"));
+  const [identify] = await recorded((tx) => authenticate(tx, token, { address: "127.0.0.1", requestId: "bench" }, []));
   if (identify === undefined) throw new Error("no statement identifies the caller");
   const begin = `begin; set local role headgate_account; set local headgate.account_id = ${caller.accountId}`;
 

@@ -102,6 +102,7 @@ async function readersValues(operator: AccountClient) {
       GROUP_ID: String(group.id),
       ROLE_ID: String(role.id),
       CLUSTER_ID: String(cluster.id),
+      SOURCE_ID: String(cluster.id),
       ACCOUNT_ID: String(operator.accountId),
       NODE_ID: String(nodes[0].id),
       USERS: member.email,
@@ -137,6 +138,7 @@ describe("the curl lines of the reference", () => {
     for (const { id, line } of [...lines.filter((each) => !isDelete(each)), ...lines.filter(isDelete)]) {
       const filled = line
         .replace('"the-code-of-the-invitation"', JSON.stringify(code))
+        .replace('"the-id-of-the-cluster"', JSON.stringify(variables.CLUSTER_ID))
         .replace('"svc_user_id":"ada@example.com"', `"svc_user_id":${JSON.stringify(member)}`);
       answers.set(id, await run(filled, { ...variables, IDS: line.includes("$IDS") ? (ids.pop() ?? "") : "" }));
     }

@@ -267,14 +267,17 @@ function beginAsAccount(accountId: number): string {
 }
 
 /** The driver names only scalar types. */
-const INT8_ARRAY = 1016;
+const INT8_ARRAY: number = 1016;
 
 /** Ids and counts are bigint in the database and exact as numbers up to 2^53. */
 const integersAsNumbers: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (oid === types.builtins.INT8) return Number;
     const parse = types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
-    if (oid !== INT8_ARRAY) return parse;
-    return (text) => (parse(text) as (string | null)[]).map((each) => (each === null ? null : Number(each)));
+    return Number(oid) === INT8_ARRAY ? (text: string) => numbersOf(parse(text)) : parse;
   },
 };
+
+function numbersOf(texts: unknown): unknown {
+  return Array.isArray(texts) ? texts.map((each: unknown) => (each === null ? null : Number(each))) : texts;
+}

@@ -46,6 +46,7 @@ export interface SearchContext extends Pick<RequestContext, "endingSignal"> {
 
 export interface EndpointExample {
   params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>>;
   body?: Readonly<Record<string, unknown>>;
 }
 

@@ -64,6 +64,7 @@ export const explainAccess = operation({
     action: OneOf(ACTIONS),
     user: Type.Optional({ ...PathReference, description: "The id or e-mail of a user of the account" }),
   }),
+  example: { query: { source_type: "cluster", action: "read" } },
   reply: Explanation,
 
   async find({ given, reader }, services: WithObjectFinders) {

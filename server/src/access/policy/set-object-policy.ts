@@ -32,6 +32,13 @@ export const setObjectPolicy = operation({
     object: { type: SOURCE_TYPES, action: "set-policy" },
   },
   body: Type.Object({ ...SourceFields, policy: PolicyText }),
+  example: {
+    body: {
+      source_type: "cluster",
+      source_id: "the-id-of-the-cluster",
+      policy: '[{"access":"deny","action":["update","delete"]}]',
+    },
+  },
   reply: ObjectPolicyReply,
 
   async find({ given, reader }, services: WithObjectFinders) {

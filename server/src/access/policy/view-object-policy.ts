@@ -24,6 +24,7 @@ export const viewObjectPolicy = operation({
     object: { type: SOURCE_TYPES, action: "view-policy" },
   },
   query: Type.Object(SourceFields),
+  example: { query: { source_type: "cluster" } },
   reply: ObjectPolicyReply,
 
   async find({ given, reader }, services: WithObjectFinders) {

@@ -56,8 +56,15 @@ function pathParameters({ endpoint, parameterNames }: DocumentedPath<Endpoint<un
   });
 }
 
-function queryParameters({ query }: Endpoint<unknown, never, never>): Parameter[] {
-  return propertiesOf(query).map(([name, schema]) => parameter(name, "query", isRequired(query, name), schema));
+function queryParameters({
+  query,
+  example: { query: examples = {} } = {},
+}: Endpoint<unknown, never, never>): Parameter[] {
+  return propertiesOf(query).map(([name, schema]) => {
+    const example = examples[name];
+    const entry = parameter(name, "query", isRequired(query, name), schema);
+    return example === undefined ? entry : { ...entry, example };
+  });
 }
 
 function headerParameters({ method }: Endpoint<unknown, never, never>): Reference[] {

@@ -143,7 +143,8 @@ const NEUTRAL_PREFIX = /(?<![A-Za-z0-9])svc(?=_user)/g;
  */
 function curlLine({ method, path, operation }: ListedOperation, identifierPrefix: string): string {
   const needsToken = operation.security?.length !== 0;
-  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(operation, name));
+  const url =
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(operation, "path", name)) + queryOf(operation);
   const { example } = operation.requestBody?.content["application/json"] ?? {};
   const words = [
     "curl",
@@ -155,9 +156,18 @@ function curlLine({ method, path, operation }: ListedOperation, identifierPrefix
   return words.join(" ").replaceAll(NEUTRAL_PREFIX, identifierPrefix);
 }
 
+/** The fields that the query must have. */
+function queryOf(operation: Operation): string {
+  const fields = (operation.parameters ?? []).flatMap((each) =>
+    isReference(each) || each.in !== "query" || !each.required ? [] : [each.name],
+  );
+  const query = fields.map((name) => `${name}=${exampleOf(operation, "query", name)}`).join("&");
+  return query === "" ? "" : `?${query}`;
+}
+
 /** A value that exists in every account, or a shell variable. */
-function exampleOf({ parameters = [] }: Operation, name: string): string {
-  const found = parameters.find((each) => !isReference(each) && each.in === "path" && each.name === name);
+function exampleOf({ parameters = [] }: Operation, place: "path" | "query", name: string): string {
+  const found = parameters.find((each) => !isReference(each) && each.in === place && each.name === name);
   return (found !== undefined && !isReference(found) ? found.example : undefined) ?? `$${name.toUpperCase()}`;
 }
 
