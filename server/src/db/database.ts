@@ -274,7 +274,8 @@ const integersAsNumbers: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (oid === types.builtins.INT8) return Number;
     const parse = types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
-    return Number(oid) === INT8_ARRAY ? (text: string) => numbersOf(parse(text)) : parse;
+    const id: number = oid;
+    return id === INT8_ARRAY ? (text: string) => numbersOf(parse(text)) : parse;
   },
 };
 

@@ -18,15 +18,17 @@ const ACCEPTED_OR_REFUSED = [200, 404, 409, 422];
  */
 export function expectedReply(
   request: FuzzedRequest,
-  { valid = 200 }: OperationRules,
+  { operationId, valid = 200 }: OperationRules,
   { permission, hasTarget, hasBody }: { permission: TableEntry; hasTarget: boolean; hasBody: boolean },
 ): Expectation {
   if (request.route === "unknown path") return only(404);
   if (request.route === "wrong method") return only(405);
   const refusal = refusalOf(request, permission);
-  if (refusal !== undefined) return only(refusal);
+  const waits = request.caller === "powerless" && WITH_POLICY.has(operationId);
+  if (refusal !== undefined && !waits) return only(refusal);
   if (request.payload === "broken JSON") return only(400);
   if (request.payload === "too large") return only(413);
+  if (refusal !== undefined) return only(refusal);
   if (hasTarget && request.target !== "own") return only(404);
   if (request.payload === "no object") return only(422);
   const sent = hasBody ? [...request.query, ...request.body] : request.query;
@@ -35,6 +37,19 @@ export function expectedReply(
   if (broken.length > 0) return sent.some(isWild) ? only(422) : { statuses: [422], fields: broken.map(nameOf) };
   return sent.some(isWild) ? { statuses: ACCEPTED_OR_REFUSED } : only(valid);
 }
+
+/** A policy may admit callers without permission, so their refusal waits until the body is read. */
+const WITH_POLICY: ReadonlySet<string> = new Set([
+  "cluster_view",
+  "cluster_state_view",
+  "cluster_edit",
+  "cluster_delete",
+  "cluster_label_reassign",
+  "cluster_state_change",
+  "object_policy_set",
+  "object_policy_view",
+  "access_explain",
+]);
 
 function only(status: number): Expectation {
   return { statuses: [status] };

@@ -55,7 +55,7 @@ const accountV1: Fields = { ...settings, name, acc_key: secret(255), secret: sec
 
 const source: Fields = {
   source_type: required(among(["cluster"], ["no-such-value"])),
-  source_id: required(among(["@own:cluster_id"], ["x", "-1"])),
+  source_id: required(among(["@own:source_id"], ["x", "-1"])),
 };
 
 const labels = among([["fuzzed"], ["fuzzed", "other"]], [[], {}, [[]], [""], [{}]]);

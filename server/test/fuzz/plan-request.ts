@@ -32,7 +32,7 @@ export async function planRequest(
   { world, foreign, operatorToken }: Scene,
 ): Promise<PlannedRequest> {
   const token = request.caller === "admin" ? (operatorToken ?? world.account.token) : await world.token(request.caller);
-  const path = `${await filledPath(template, request, world, foreign)}${queryText(request)}`;
+  const path = `${await filledPath(template, request, world, foreign)}${await queryText(request, world)}`;
   const body = method === "GET" ? undefined : await filled(bodyText(request, rules), world);
   return {
     request: {
@@ -75,9 +75,13 @@ async function targetValue(target: Target, name: string, world: World, foreign: 
   }
 }
 
-function queryText({ query, suffix }: FuzzedRequest): string {
-  const sent = query.filter(({ value }) => value !== undefined && value !== null);
-  const search = new URLSearchParams(sent.map(({ name, value }): [string, string] => [name, queryValue(value)]));
+async function queryText({ query, suffix }: FuzzedRequest, world: World): Promise<string> {
+  const search = new URLSearchParams();
+  for (const { name, value } of query) {
+    if (value === undefined || value === null) continue;
+    const own = typeof value === "string" ? /^@own:(\w+)$/.exec(value)?.[1] : undefined;
+    search.set(name, own === undefined ? queryValue(value) : await world.object(own));
+  }
   if (search.size === 0) return "";
   return `${suffix === "?" ? "" : "?"}${search.toString()}`;
 }

@@ -58,19 +58,22 @@ export function requestArbitrary(rules: OperationRules): fc.Arbitrary<FuzzedRequ
 }
 
 /** A request without defects that has only the required fields. */
-export function workingRequest({ body = {} }: OperationRules, seed: number): FuzzedRequest {
-  const needed = Object.entries(body).filter(([, { isRequired }]) => isRequired);
+export function workingRequest({ query = {}, body = {} }: OperationRules, seed: number): FuzzedRequest {
+  const needed = (fields: Fields): SentField[] =>
+    Object.entries(fields)
+      .filter(([, { isRequired }]) => isRequired)
+      .map(([name, { good, isSecret }]) => {
+        const [value] = fc.sample(good, { seed, numRuns: 1 });
+        return { name, shownName: name, state: "good", value, isRequired: true, isSecret };
+      });
   return {
     caller: "admin",
     route: "right",
     target: "own",
     targetAt: 0,
     payload: "right",
-    query: [],
-    body: needed.map(([name, { good, isSecret }]) => {
-      const [value] = fc.sample(good, { seed, numRuns: 1 });
-      return { name, shownName: name, state: "good", value, isRequired: true, isSecret };
-    }),
+    query: needed(query),
+    body: needed(body),
     unknownKey: false,
     suffix: "",
     contentType: "application/json",
