@@ -41,9 +41,16 @@ export const listAuditEvents = operation({
       }),
     ),
     operation: Type.Optional(
-      Type.String({ maxLength: 255, description: "The id of an operation", examples: ["object_policy_set"] }),
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: "The id of an operation",
+        examples: ["object_policy_set"],
+      }),
     ),
-    object: Type.Optional(Type.String({ maxLength: 1024, description: "<kind>/<id>", examples: ["cluster/1"] })),
+    object: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: "<kind>/<id>", examples: ["cluster/1"] }),
+    ),
     user_id: Type.Optional(Type.Integer({ ...Id, description: "The user_id of a user" })),
     outcome: Type.Optional(OneOf(["done", "denied"])),
     start_date: Moment("Inclusive", "2026-01-01"),
