@@ -11,6 +11,8 @@ import { addDefaultCluster } from "../clusters/default-cluster.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
+import type { WithFolders } from "../folders/contract.ts";
+import { folders } from "../folders/find-place.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
 import type { Sparks } from "./sparks.ts";
@@ -29,7 +31,8 @@ export interface Services
     WithAppControl,
     WithAccountTables,
     WithSensors,
-    WithObjectFinders {
+    WithObjectFinders,
+    WithFolders {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -69,6 +72,7 @@ export function composeServices(
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,
     sensors: openSensors(accountTables, storage),
+    folders,
     commandKinds,
     commandEvents: events,
     commandView: { commandTimes, waitingReason },

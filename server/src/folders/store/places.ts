@@ -1,0 +1,107 @@
+import type { FolderType, Place } from "../../access/policy/policy.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { Location } from "../location.ts";
+
+export interface FolderRow {
+  id: number;
+  type: FolderType;
+  name: string;
+  /** Null: it lies directly in a root. */
+  parentId: number | null;
+  /** The membership whose home it lies directly in. */
+  homeId: number | null;
+  ownerId: number | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const COLUMNS = `
+  f.id, f.type, f.name, f.parent_id as "parentId", f.home_id as "homeId", f.owner_id as "ownerId",
+  f.created_at as "createdAt", f.updated_at as "updatedAt"`;
+
+/** Where a walk from a root along the names of a location has ended. */
+export interface PlaceRow {
+  /** Of the root. */
+  homeId: number | null;
+  email: string | null;
+  names: string[];
+  /** Null: the root itself. */
+  folder: FolderRow | null;
+}
+
+type FlatPlaceRow = Pick<PlaceRow, "email"> & { rootHomeId: number | null; skip: number } & {
+  [Column in keyof FolderRow]: FolderRow[Column] | null;
+};
+
+/** The names of every reading are the end of the longest one, so the statement gets them once. */
+export async function findPlaceRow(
+  reader: Queryable,
+  type: FolderType,
+  { readings }: Location,
+): Promise<PlaceRow | undefined> {
+  const [longest] = readings;
+  if (longest === undefined) return undefined;
+  const { names } = longest;
+  const [row] = await reader.query<FlatPlaceRow>(
+    `with recursive root as (
+       select g.place, g.skip, u.email, m.id as home_id
+         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place)
+         join app_user u on lower(u.email) = lower(g.email) join membership m on m.user_id = u.id
+       union all
+       select g.place, g.skip, null, null
+         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place) where g.email is null),
+     walk as (
+       select r.place, r.skip, r.email, r.home_id, null::bigint as folder_id, r.skip as at from root r
+       union all
+       select w.place, w.skip, w.email, w.home_id, f.id, w.at + 1
+         from walk w join folder f
+           on f.type = $4 and coalesce(f.parent_id, 0) = coalesce(w.folder_id, 0)
+          and coalesce(f.home_id, 0) = case when w.folder_id is null then coalesce(w.home_id, 0) else 0 end
+          and f.name = ($3::text[])[w.at + 1]
+        where w.at < cardinality($3::text[]))
+     select w.email, w.skip, w.home_id as "rootHomeId", ${COLUMNS}
+       from walk w left join folder f on f.id = w.folder_id
+      where w.at = cardinality($3::text[]) order by w.place limit 1`,
+    [
+      readings.map(({ email }) => email),
+      readings.map((reading) => names.length - reading.names.length),
+      [...names],
+      type,
+    ],
+  );
+  if (row === undefined) return undefined;
+  const { rootHomeId: homeId, email, skip, ...folder } = row;
+  return { homeId, email, names: names.slice(skip), folder: isFolder(folder) ? folder : null };
+}
+
+function isFolder(row: { [Column in keyof FolderRow]: FolderRow[Column] | null }): row is FolderRow {
+  return row.id !== null;
+}
+
+/** The locations of the places, in their order. */
+export async function readLocations(reader: Queryable, places: readonly Place[]): Promise<string[]> {
+  if (places.length === 0) return [];
+  const rows = await reader.query<{ location: string }>(
+    `with recursive walk as (
+       select f.id as start_id, f.parent_id, f.home_id, f.name as path, 0 as depth
+         from folder f where f.id = any ($1::bigint[])
+       union all
+       select w.start_id, f.parent_id, f.home_id, f.name || '/' || w.path, w.depth + 1
+         from walk w join folder f on f.id = w.parent_id
+        where w.depth < 64)
+     select case when u.email is null then 'Common' else 'Users/' || u.email end || coalesce('/' || w.path, '') as location
+       from unnest($1::bigint[], $2::bigint[]) with ordinality as p (folder_id, home_id, position)
+       left join walk w on w.start_id = p.folder_id and w.parent_id is null
+       left join membership m on m.id = case when p.folder_id is null then p.home_id else w.home_id end
+       left join app_user u on u.id = m.user_id
+      order by p.position`,
+    [places.map(({ folderId }) => folderId), places.map(({ homeId }) => homeId)],
+  );
+  return rows.map(({ location }) => location);
+}
+
+/** Excludes the deletion of the folder until the transaction ends. */
+export async function lockFolderExists(tx: Tx, id: number): Promise<boolean> {
+  const rows = await tx.query("select from folder where id = $1 for key share", [id]);
+  return rows.length > 0;
+}

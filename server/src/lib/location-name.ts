@@ -1,0 +1,29 @@
+import { Type } from "typebox";
+import { invalid } from "./fault.ts";
+
+/** The name of a folder, or of an object in a folder: one part of a location such as `Common/reports/2026`. */
+export const LocationName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description: "Unique in its folder; no slash, no control characters, not . or ..",
+  examples: ["reports"],
+});
+
+/** The rules that the schema cannot express. */
+export function checkLocationName(field: string, name: string): string {
+  const problem = nameProblem(name);
+  if (problem !== undefined) throw invalid(field, problem);
+  return name;
+}
+
+export function isLocationName(name: string): boolean {
+  return name.length > 0 && nameProblem(name) === undefined;
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name.includes("/")) return "must not contain a slash: it is one name, not a location";
+  if (name === "." || name === "..") return "must not be . or ..";
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)) return "must not contain control characters";
+  if (name.trim() !== name) return "must not start or end with white space";
+  return undefined;
+}
