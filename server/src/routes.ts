@@ -66,6 +66,14 @@ import { viewErrorLog } from "./commands/view-error-log.ts";
 import { viewLogs } from "./commands/view-logs.ts";
 import { viewResults } from "./commands/view-results.ts";
 import { viewStatusWithResults } from "./commands/view-status-with-results.ts";
+import { createFolder } from "./folders/create-folder.ts";
+import { deleteFolder } from "./folders/delete-folder.ts";
+import { listFolders } from "./folders/list-folders.ts";
+import { moveFolder } from "./folders/move-folder.ts";
+import { renameFolder } from "./folders/rename-folder.ts";
+import { setFolderPolicy } from "./folders/set-folder-policy.ts";
+import { viewFolder } from "./folders/view-folder.ts";
+import { viewFolderPolicy } from "./folders/view-folder-policy.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -118,6 +126,15 @@ export const endpoints = [
   viewApp,
   stopApp,
   deleteApp,
+  // folders (§4.11)
+  listFolders,
+  viewFolder,
+  createFolder,
+  renameFolder,
+  moveFolder,
+  deleteFolder,
+  setFolderPolicy,
+  viewFolderPolicy,
   // accounts (§4.12)
   viewAccountV2,
   viewAccount,

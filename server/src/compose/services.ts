@@ -12,7 +12,7 @@ import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
-import { folders } from "../folders/find-place.ts";
+import { folderFinder, folders } from "../folders/find-place.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
 import type { Sparks } from "./sparks.ts";
@@ -67,7 +67,7 @@ export function composeServices(
     config,
     accountSettings,
     addAccountDefaults: addDefaultCluster,
-    objectFinders: { cluster: clusterFinder },
+    objectFinders: { cluster: clusterFinder, folder: folderFinder },
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,

@@ -272,6 +272,7 @@ create table folder (
   parent_id bigint,
   home_id bigint,
   owner_id bigint,
+  height smallint default 0 not null,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null
 );

@@ -46,6 +46,7 @@ export interface NextFolders {
 
 export interface JudgedFolder {
   readonly id: number;
+  readonly ownerId: number | null;
   /** By the nearest verdict, or by the table where there is none; not by the ownership of the folder. */
   readonly isReadable: boolean;
 }

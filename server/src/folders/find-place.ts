@@ -1,16 +1,15 @@
+import type { ObjectFinder } from "../access/policy/object-finder.ts";
 import type { FolderType, Place, PolicyObject } from "../access/policy/policy.ts";
 import type { Queryable } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import type { Folders, FoundPlace, SoughtPlace } from "./contract.ts";
 import { MAX_DEPTH, MAX_LOCATION_LENGTH, parseLocation, rootLocation } from "./location.ts";
-import { findPlaceRow, lockFolderExists, readLocations, type FolderRow } from "./store/places.ts";
+import { findFolder, findPlaceRow, lockFolderExists, readLocations, type FolderRow } from "./store/places.ts";
 import { judgeFolders } from "./store/verdicts.ts";
 
 /** A folder, or a root, which has no row. */
 export interface FolderPlace extends FoundPlace {
   readonly folder: FolderRow | null;
-  /** The number of folders from the root to this one, itself included. */
-  readonly depth: number;
 }
 
 export async function findPlace(
@@ -33,14 +32,14 @@ export async function findPlace(
     location: [rootLocation(email), ...names].join("/"),
     policyObject: policyObjectOf(folder),
     folder,
-    depth: names.length,
   };
 }
 
 function rootPlace(type: FolderType, homeId: number | null, email: string | null): FolderPlace {
   const place: Place = { type, folderId: null, homeId };
-  const policyObject: PolicyObject = { type: "folder", id: null, ownerId: homeId, place };
-  return { place, location: rootLocation(email), policyObject, folder: null, depth: 0 };
+  // A member does not own their home: what they may do there is decided by the table, as everywhere.
+  const policyObject: PolicyObject = { type: "folder", id: null, ownerId: null, place };
+  return { place, location: rootLocation(email), policyObject, folder: null };
 }
 
 export function placeOf({ type, id }: Pick<FolderRow, "type" | "id">): Place {
@@ -57,4 +56,13 @@ export const folders: Folders = {
   lock: async (tx, { folderId }) => folderId === null || (await lockFolderExists(tx, folderId)),
   locations: readLocations,
   judge: judgeFolders,
+};
+
+/** For the explanation of rights. */
+export const folderFinder: ObjectFinder = {
+  async find(reader, id) {
+    const folder = await findFolder(reader, id);
+    return folder === undefined ? undefined : policyObjectOf(folder);
+  },
+  lockForPolicy: lockFolderExists,
 };

@@ -1,3 +1,4 @@
+import type { PolicyAction } from "./policy.ts";
 import { matchingActions } from "./rules.ts";
 
 /** Which objects a list shows to the caller. */
@@ -16,11 +17,12 @@ export function scopeValues({ byTable, membershipId, groupIds }: ReadScope): rea
 }
 
 /**
- * SQL for the verdict on reading, of the policy of `source` and `id` (SQL expressions), for the caller: even allows, odd
- * denies, null is no verdict. `first` is the position of the first of the `scopeValues` in the statement.
+ * SQL for the verdict on an action, by default reading, of the policy of `source` and `id` (SQL expressions), for the
+ * caller: even allows, odd denies, null is no verdict. `first` is the position of the first of the `scopeValues` in the
+ * statement.
  */
-export function verdictOn(source: string, id: string, first: number): string {
-  const actions = matchingActions("read").map((action) => `'${action}'`);
+export function verdictOn(source: string, id: string, first: number, action: PolicyAction = "read"): string {
+  const actions = matchingActions(action).map((each) => `'${each}'`);
   return `(select max(rule.weight) from policy_rule rule
             where rule.source_type = ${source} and rule.source_id = ${id} and rule.action in (${actions.join(", ")})
               and (rule.kind = 0 or (rule.kind = 1 and rule.subject_id = any ($${first + 2}::bigint[]))

@@ -21,6 +21,8 @@ create table folder (
   parent_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
   owner_id bigint references membership (id) on delete set null,
+  -- At least the number of levels below the folder: a move checks the depth of what is below without reading it.
+  height smallint not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   check (parent_id is null or home_id is null)

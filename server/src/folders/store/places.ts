@@ -100,6 +100,11 @@ export async function readLocations(reader: Queryable, places: readonly Place[])
   return rows.map(({ location }) => location);
 }
 
+export async function findFolder(reader: Queryable, id: number): Promise<FolderRow | undefined> {
+  const [row] = await reader.query<FolderRow>(`select ${COLUMNS} from folder f where f.id = $1`, [id]);
+  return row;
+}
+
 /** Excludes the deletion of the folder until the transaction ends. */
 export async function lockFolderExists(tx: Tx, id: number): Promise<boolean> {
   const rows = await tx.query("select from folder where id = $1 for key share", [id]);

@@ -1,0 +1,54 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import type { Tx } from "../db/database.ts";
+import { invalid, notFound } from "../lib/fault.ts";
+import { checkLocationName, LocationName } from "../lib/location-name.ts";
+import { findPlace } from "./find-place.ts";
+import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, typeGiven } from "./folder.ts";
+import { MAX_DEPTH } from "./location.ts";
+import { lockFolderExists } from "./store/places.ts";
+import { growBranch, insertFolder, lockTree, readAncestors } from "./store/tree.ts";
+
+export const createFolder = operation({
+  id: "folder_create",
+  summary: "Create a folder",
+  description: "`location` is the parent, by default the caller's own home. Needs write on the parent.",
+  tag: "Folders",
+  method: "POST",
+  paths: { "v1.2": "/folders" },
+  access: { permission: OBJECT_PERMISSIONS.folder.write, object: { type: "folder", action: "write" } },
+  body: Type.Object({
+    name: LocationName,
+    location: Type.Optional({ ...LocationField, description: "The full path of the parent", examples: ["Common"] }),
+    type: FolderTypeField,
+  }),
+  example: { body: { name: "reports", location: "Common", type: "notes" } },
+  reply: FolderReply,
+
+  async find({ given, reader, caller }) {
+    const { location, type } = given();
+    const parent = await findPlace(reader, { type: typeGiven(type), location, member: caller });
+    if (parent === undefined) throw notFound();
+    return parent;
+  },
+
+  async handle({ found: { place, location }, body, caller, change }) {
+    const name = checkLocationName("name", body.name);
+    return change(async (tx, audit) => {
+      lockTree(tx, place.type, "shared");
+      if (place.folderId !== null) await makeRoom(tx, place.folderId);
+      const folder = await insertFolder(tx, place, name, caller.membershipId);
+      if (folder === undefined) throw nameTaken(name);
+      audit.object = `folder/${folder.id}`;
+      return folderReply(folder, `${location}/${name}`);
+    });
+  },
+});
+
+async function makeRoom(tx: Tx, parentId: number): Promise<void> {
+  const { length: depth } = await readAncestors(tx, parentId);
+  if (depth >= MAX_DEPTH) throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep`);
+  growBranch(tx, parentId, 1);
+  if (!(await lockFolderExists(tx, parentId))) throw notFound();
+}

@@ -1,0 +1,49 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
+import { notFound } from "../lib/fault.ts";
+import { findPlace, placeOf } from "./find-place.ts";
+import { Folder, folderObject, FolderTypeField, LocationField } from "./folder.ts";
+import { pageOfAll } from "./readable-folders.ts";
+import { listChildren } from "./store/lists.ts";
+import { readLocations } from "./store/places.ts";
+
+export const listFolders = operation({
+  id: "folder_list",
+  summary: "List folders",
+  description:
+    "Those that the caller may read: directly in `location` by name, or without it all of the type in the order of " +
+    "their creation.",
+  tag: "Folders",
+  method: "GET",
+  paths: { "v1.2": "/folders" },
+  access: { permission: OBJECT_PERMISSIONS.folder.read, lists: "folder" },
+  query: Type.Object({
+    ...PageQuery,
+    location: Type.Optional(LocationField),
+    type: Type.Optional({ ...FolderTypeField, default: "notes" }),
+  }),
+  reply: Type.Object({ paging_info: PagingInfo, folders: Type.Array(Folder) }),
+
+  async handle({ query, reader, readable, caller }) {
+    const page = pageOf(query);
+    const scope = readable();
+    const { location, type = "notes" } = query;
+    const parent = location === undefined ? undefined : await findPlace(reader, { type, location, member: caller });
+    // Without the table's permission, an unknown location looks like one with nothing to read.
+    if (location !== undefined && parent === undefined && scope.byTable) throw notFound();
+    const rows =
+      location === undefined
+        ? await pageOfAll(reader, scope, type, page)
+        : parent === undefined
+          ? []
+          : await listChildren(reader, scope, parent.place, page);
+    const shown = shownRows(page, rows);
+    const locations = await readLocations(reader, shown.map(placeOf));
+    return {
+      paging_info: pagingInfo(page, rows),
+      folders: shown.map((row, index) => folderObject(row, locations[index] ?? "")),
+    };
+  },
+});

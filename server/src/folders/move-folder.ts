@@ -1,0 +1,100 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import type { Place } from "../access/policy/policy.ts";
+import type { Tx } from "../db/database.ts";
+import { invalid, notFound, type Fault } from "../lib/fault.ts";
+import { findPlace, placeOf } from "./find-place.ts";
+import { folderInRequest } from "./folder-in-request.ts";
+import {
+  FolderReply,
+  folderReply,
+  FolderTypeField,
+  LocationField,
+  nameTaken,
+  rootUnchangeable,
+  typeGiven,
+} from "./folder.ts";
+import { MAX_DEPTH } from "./location.ts";
+import { lockFolderExists, readLocations } from "./store/places.ts";
+import {
+  growBranch,
+  isDeeperThan,
+  lockFolder,
+  lockTree,
+  readAncestors,
+  updateFolder,
+  type LockedFolder,
+} from "./store/tree.ts";
+
+export const moveFolder = operation({
+  id: "folder_move",
+  summary: "Move a folder",
+  description:
+    "`destination_location` is the new parent. Everything below the folder follows. Needs write on the folder and on " +
+    "the new parent.",
+  tag: "Folders",
+  method: "PUT",
+  paths: { "v1.2": "/folders/move" },
+  access: {
+    permission: OBJECT_PERMISSIONS.folder.write,
+    object: { type: "folder", action: "write" },
+  },
+  body: Type.Object({
+    location: LocationField,
+    destination_location: { ...LocationField, description: "The full path of the new parent", examples: ["Common"] },
+    type: FolderTypeField,
+  }),
+  example: { body: { location: "Common/reports/2025", destination_location: "Common", type: "notes" } },
+  reply: FolderReply,
+  find: ({ given, reader, caller }) => {
+    const { location, type } = given();
+    return folderInRequest({ reader, caller }, { location, type });
+  },
+
+  async handle({ found: { folder }, body, reader, caller, authorise, change }) {
+    const destination = await findPlace(reader, {
+      type: typeGiven(body.type),
+      location: body.destination_location,
+      field: "destination_location",
+      member: caller,
+    });
+    if (destination === undefined) throw unknownDestination();
+    await authorise(destination.policyObject, "write", OBJECT_PERMISSIONS.folder.write);
+    if (folder === null) throw rootUnchangeable("location");
+    return change(async (tx, audit) => {
+      lockTree(tx, folder.type, "exclusive");
+      const locked = await lockFolder(tx, folder.id, "no key update");
+      if (locked === undefined) throw notFound();
+      const [before = ""] = await readLocations(tx, [placeOf(locked)]);
+      await makeRoom(tx, locked, destination.place);
+      const { folderId: parentId, homeId } = destination.place;
+      const moved = await updateFolder(tx, locked.id, { name: locked.name, parentId, homeId });
+      if (moved === undefined) throw nameTaken(locked.name);
+      const [after = ""] = await readLocations(tx, [placeOf(moved)]);
+      audit.object = `folder/${locked.id}`;
+      audit.detail = { before: { location: before }, after: { location: after } };
+      return folderReply(moved, after);
+    });
+  },
+});
+
+/** Checks that the folder may lie in the destination, and locks the destination. */
+async function makeRoom(tx: Tx, { id, height }: LockedFolder, { folderId }: Place): Promise<void> {
+  const above = folderId === null ? [] : await readAncestors(tx, folderId);
+  if (above.includes(id)) {
+    throw invalid("destination_location", "must not be the moved folder itself, nor lie below it");
+  }
+  const room = MAX_DEPTH - above.length - 1;
+  // The height is an upper bound: folders below may have been deleted.
+  if (room < height && (room < 0 || (await isDeeperThan(tx, id, room)))) {
+    throw invalid("destination_location", `must leave the folder and all below it at most ${MAX_DEPTH} folders deep`);
+  }
+  if (folderId === null) return;
+  growBranch(tx, folderId, Math.min(height, room) + 1);
+  if (!(await lockFolderExists(tx, folderId))) throw unknownDestination();
+}
+
+function unknownDestination(): Fault {
+  return invalid("destination_location", "names no folder of the account");
+}

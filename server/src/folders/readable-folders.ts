@@ -1,0 +1,39 @@
+import type { FolderType } from "../access/policy/policy.ts";
+import type { ReadScope } from "../access/policy/read-scope.ts";
+import type { Queryable } from "../db/database.ts";
+import { listAll, listReadable, readFolders } from "./store/lists.ts";
+import type { FolderRow } from "./store/places.ts";
+import { judgeFolders } from "./store/verdicts.ts";
+
+const FIRST_BATCH = 200;
+const LARGEST_BATCH = 3200;
+/** The share of readable folders, in percent, below which only these are read. */
+const HIDDEN_PER_SHOWN = 10;
+
+/**
+ * A page of the readable folders of the type, by id. Where most are readable, folders are judged in their order until
+ * the page is full. Where few are, the readable parts of the tree are walked instead, so hidden folders are not read.
+ */
+export async function pageOfAll(
+  reader: Queryable,
+  scope: ReadScope,
+  type: FolderType,
+  page: { limit: number; offset: number },
+): Promise<FolderRow[]> {
+  if (!scope.isFiltered) return listAll(reader, type, page);
+  const needed = page.offset + page.limit;
+  const affordable = FIRST_BATCH + needed * HIDDEN_PER_SHOWN;
+  const shown: number[] = [];
+  let [after, judged, limit] = [0, 0, FIRST_BATCH];
+  while (judged < affordable) {
+    const batch = await judgeFolders(reader, scope, { type, after, limit });
+    for (const { id, isReadable, ownerId } of batch) if (isReadable || ownerId === scope.membershipId) shown.push(id);
+    after = batch.at(-1)?.id ?? after;
+    judged += batch.length;
+    if (shown.length >= needed || batch.length < limit) {
+      return readFolders(reader, shown.slice(page.offset, needed));
+    }
+    limit = Math.min(limit * 4, LARGEST_BATCH);
+  }
+  return listReadable(reader, scope, type, page);
+}

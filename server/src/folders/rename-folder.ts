@@ -1,0 +1,53 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Id } from "../http/schema.ts";
+import { notFound } from "../lib/fault.ts";
+import { checkLocationName, LocationName } from "../lib/location-name.ts";
+import { checkAgreement, describePlace, folderInRequest } from "./folder-in-request.ts";
+import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
+import { lockFolder, updateFolder } from "./store/tree.ts";
+
+/** §4.11. */
+export const renameFolder = operation({
+  id: "folder_rename",
+  summary: "Rename a folder",
+  description:
+    "`name` is the new name only. The folder is named by `folder_id`, by `location`, or by both if they agree. " +
+    "Everything below follows. Needs write on the folder.",
+  tag: "Folders",
+  method: "PUT",
+  paths: { "v1.2": "/folders/rename" },
+  access: {
+    // §5: renaming a folder
+    permission: { groups: ["system-user", "system-admin"], role: "command:create" },
+    object: { type: "folder", action: "write" },
+  },
+  body: Type.Object({
+    name: { ...LocationName, description: "The new name" },
+    folder_id: Type.Optional(Id),
+    location: Type.Optional(LocationField),
+    type: FolderTypeField,
+  }),
+  example: { body: { location: "Common/reports", name: "archive", type: "notes" } },
+  reply: FolderReply,
+  find: ({ given, reader, caller }) => folderInRequest({ reader, caller }, given()),
+
+  async handle({ found, body, reader, caller, change }) {
+    const name = checkLocationName("name", body.name);
+    const { name: _newName, ...named } = body;
+    await checkAgreement({ reader, caller }, found, named);
+    const { folder } = found;
+    if (folder === null) throw rootUnchangeable("location");
+    return change(async (tx, audit) => {
+      const locked = await lockFolder(tx, folder.id, "no key update");
+      if (locked === undefined) throw notFound();
+      const before = await describePlace(tx, locked);
+      const renamed = await updateFolder(tx, locked.id, { ...locked, name });
+      if (renamed === undefined) throw nameTaken(name);
+      const after = `${before.location.slice(0, before.location.length - locked.name.length)}${name}`;
+      audit.object = `folder/${locked.id}`;
+      audit.detail = { before: { location: before.location }, after: { location: after } };
+      return folderReply(renamed, after);
+    });
+  },
+});

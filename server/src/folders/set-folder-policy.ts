@@ -1,0 +1,52 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { parsePolicy } from "../access/policy/parse-policy.ts";
+import { PolicyText, setPolicy } from "../access/policy/policy-changes.ts";
+import { notFound } from "../lib/fault.ts";
+import { checkAgreement } from "./folder-in-request.ts";
+import { FolderPolicyReply, PolicyFolderFields, policyFolder } from "./policy-folder.ts";
+import { lockFolderExists, readLocations } from "./store/places.ts";
+
+/** §4.11. */
+export const setFolderPolicy = operation({
+  id: "folder_policy_set",
+  summary: "Set the policy of a folder",
+  description:
+    "Applies to the folder and everything below it; a nearer policy takes precedence. Replaces the whole policy; an " +
+    "empty array removes it. Actions: read, write, manage, all. Roots can have policies too.",
+  tag: "Folders",
+  method: "PUT",
+  paths: { "v1.2": "/folders/policy" },
+  access: { permission: OBJECT_PERMISSIONS.folder.manage, object: { type: "folder", action: "set-policy" } },
+  body: Type.Object({ ...PolicyFolderFields, policy: PolicyText }),
+  example: {
+    body: {
+      location: "Common/reports",
+      type: "notes",
+      source_type: "Folder",
+      policy: '[{"access":"allow","action":["read"]}]',
+    },
+  },
+  reply: FolderPolicyReply,
+  find: ({ given, reader, caller }) => policyFolder({ reader, caller }, given()),
+
+  async handle({ found, body, reader, caller, change }) {
+    const policy = parsePolicy(body.policy, "folder");
+    await checkAgreement({ reader, caller }, found, body);
+    const { place, policyObject } = found;
+    return change(async (tx, audit) => {
+      if (place.folderId !== null && !(await lockFolderExists(tx, place.folderId))) throw notFound();
+      const shown = await setPolicy(tx, audit, policyObject, policy);
+      const [location = ""] = await readLocations(tx, [place]);
+      return {
+        status: "success" as const,
+        source_id: place.folderId,
+        source_type: "Folder" as const,
+        location,
+        type: place.type,
+        policy: shown,
+      };
+    });
+  },
+});

@@ -1,0 +1,99 @@
+import type { FolderType, Place } from "../../access/policy/policy.ts";
+import type { Tx } from "../../db/database.ts";
+import { isUniqueViolation } from "../../db/store-fault.ts";
+import { COLUMNS, type FolderRow } from "./places.ts";
+
+/**
+ * Changes of the tree. A change first takes the lock of the tree, then locks folders from the top down. Moves take the
+ * lock of the tree alone, so two of them cannot put two folders into each other, and nothing gets too deep while a
+ * folder above it moves.
+ */
+export function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): void {
+  const lock = mode === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
+  tx.send(`select ${lock}(hashtextextended('headgate folders ' || $1::text, current_account_id()))`, [type]);
+}
+
+export interface LockedFolder extends FolderRow {
+  /** At least the number of levels below. */
+  height: number;
+}
+
+export async function lockFolder(
+  tx: Tx,
+  id: number,
+  mode: "no key update" | "update",
+): Promise<LockedFolder | undefined> {
+  const [row] = await tx.query<LockedFolder>(`select ${COLUMNS}, f.height from folder f where f.id = $1 for ${mode}`, [
+    id,
+  ]);
+  return row;
+}
+
+/** The folder and those above it, the folder first. Empty: it does not exist. */
+export async function readAncestors(tx: Tx, id: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    "select folder_id as id from folder_chain(array[$1::bigint]) order by depth",
+    [id],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Notes that the folder and those above it have `levels` levels below the folder. */
+export function growBranch(tx: Tx, id: number, levels: number): void {
+  tx.send(
+    `update folder f set height = g.height
+       from (select f.id, c.depth + $2::integer as height
+               from folder_chain(array[$1::bigint]) c join folder f on f.id = c.folder_id
+              where f.height < c.depth + $2::integer
+              order by c.depth desc for no key update of f) g
+      where f.id = g.id`,
+    [id, levels],
+  );
+}
+
+/** Whether there are folders more than `levels` levels below the folder. */
+export async function isDeeperThan(tx: Tx, id: number, levels: number): Promise<boolean> {
+  const [row] = await tx.query<{ deeper: boolean }>(
+    `with recursive walk as (
+       select $1::bigint as id, 0 as level
+       union all
+       select f.id, w.level + 1 from walk w join folder f on f.parent_id = w.id where w.level <= $2::integer)
+     select exists (select from walk where level > $2::integer) as deeper`,
+    [id, levels],
+  );
+  return row?.deeper ?? false;
+}
+
+/** Undefined: the name is taken there. */
+export async function insertFolder(
+  tx: Tx,
+  { type, folderId, homeId }: Place,
+  name: string,
+  ownerId: number,
+): Promise<FolderRow | undefined> {
+  const [row] = await tx.query<FolderRow>(
+    `insert into folder as f (type, parent_id, home_id, name, owner_id) values ($1, $2, $3, $4, $5)
+     on conflict do nothing returning ${COLUMNS}`,
+    [type, folderId, homeId, name, ownerId],
+  );
+  return row;
+}
+
+/** One row changes, whatever is below. Undefined: the name is taken there. */
+export async function updateFolder(
+  tx: Tx,
+  id: number,
+  { name, parentId, homeId }: Pick<FolderRow, "name" | "parentId" | "homeId">,
+): Promise<FolderRow | undefined> {
+  try {
+    const [row] = await tx.query<FolderRow>(
+      `update folder f set name = $2, parent_id = $3, home_id = $4, updated_at = now() where f.id = $1
+       returning ${COLUMNS}`,
+      [id, name, parentId, homeId],
+    );
+    return row;
+  } catch (error) {
+    if (isUniqueViolation(error, "folder_place")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { shownPolicy } from "../access/policy/policy-changes.ts";
+import { checkAgreement } from "./folder-in-request.ts";
+import { FolderPolicyReply, PolicyFolderFields, policyFolder } from "./policy-folder.ts";
+
+/** The fields come in the query, or in a JSON body. */
+export const viewFolderPolicy = operation({
+  id: "folder_policy_view",
+  summary: "View the policy of a folder",
+  description: "The folder's own policy. Users and groups that do not exist any more are left out.",
+  tag: "Folders",
+  method: "GET",
+  paths: { "v1.2": "/folders/policy" },
+  access: { permission: OBJECT_PERMISSIONS.folder.manage, object: { type: "folder", action: "view-policy" } },
+  query: Type.Object(PolicyFolderFields),
+  reply: FolderPolicyReply,
+  find: ({ given, reader, caller }) => policyFolder({ reader, caller }, given()),
+
+  async handle({ found, query, reader, caller }) {
+    await checkAgreement({ reader, caller }, found, query);
+    const { place, location, policyObject } = found;
+    return {
+      status: "success" as const,
+      source_id: place.folderId,
+      source_type: "Folder" as const,
+      location,
+      type: place.type,
+      policy: await shownPolicy(reader, policyObject),
+    };
+  },
+});
