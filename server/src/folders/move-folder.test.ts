@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+
+const given = useServer();
+
+const NOTES = { type: "notes" };
+
+async function makePath(account: AccountClient, location: string, names: readonly string[]): Promise<string> {
+  let at = location;
+  for (const name of names) {
+    await account.post("/folders", { name, location: at, ...NOTES });
+    at = `${at}/${name}`;
+  }
+  return at;
+}
+
+const move = (account: AccountClient, location: string, destination: string) =>
+  account.put("/folders/move", { location, destination_location: destination, ...NOTES });
+
+async function everyLocation(account: AccountClient): Promise<string[]> {
+  const { folders } = await account.get("/folders?per_page=100");
+  return folders.map(({ location }: { location: string }) => location).toSorted();
+}
+
+const deepNames = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
+
+describe("PUT /folders/move", () => {
+  test("takes everything below along, between folders and roots", async () => {
+    const account = await given.account();
+    const home = `Users/${account.email}`;
+    await makePath(account, "Common", ["a", "b", "c"]);
+    await makePath(account, home, ["x"]);
+    const { status, folder } = await move(account, "Common/a/b", `${home}/x`);
+    expect([status, folder.location]).toEqual(["success", `${home}/x/b`]);
+    expect(await everyLocation(account)).toEqual(["Common/a", `${home}/x`, `${home}/x/b`, `${home}/x/b/c`]);
+    await move(account, `${home}/x/b`, "Common");
+    await move(account, "Common/a", home);
+    expect(await everyLocation(account)).toEqual(["Common/b", "Common/b/c", `${home}/a`, `${home}/x`]);
+    const { audit_events: events } = await account.get("/api/v2/audit_events");
+    expect(events[0]).toMatchObject({ operation: "folder_move", outcome: "done" });
+  });
+
+  test("changes nothing if the folder is there already", async () => {
+    const account = await given.account();
+    await makePath(account, "Common", ["a", "b"]);
+    expect((await move(account, "Common/a/b", "Common/a")).folder.location).toBe("Common/a/b");
+  });
+
+  test("a taken name at the destination is a conflict", async () => {
+    const account = await given.account();
+    await makePath(account, "Common", ["a", "b"]);
+    await makePath(account, "Common", ["b"]);
+    await move(account, "Common/a/b", "Common").refused(409, /named b/);
+    expect(await everyLocation(account)).toEqual(["Common/a", "Common/a/b", "Common/b"]);
+  });
+
+  test.each([
+    ["Common/a", "Common/a", 422, /^destination_location must not be the moved folder itself/],
+    ["Common/a", "Common/a/b/c", 422, /^destination_location must not be the moved folder itself/],
+    ["Common/a", "Common/absent", 422, /^destination_location names no folder/],
+    ["Common/a", "Common/dashboards", 422, /^destination_location names no folder/],
+    ["Common/a", "Users/nobody@example.test", 422, /^destination_location names no folder/],
+    ["Common/a", "Common/..", 422, /^destination_location must consist of/],
+    ["Common/a", "Users", 422, /^destination_location must name/],
+    ["Common/a", "", 422, /^destination_location must not be empty/],
+    ["Common", "Common/a", 422, /^location must not be a root/],
+    ["Common/absent", "Common/a", 404, undefined],
+    ["Common/dashboards", "Common/a", 404, undefined],
+  ])("refuses %s to %s", async (location, destination, status, message) => {
+    const account = await given.account();
+    await makePath(account, "Common", ["a", "b", "c"]);
+    await account.post("/folders", { name: "dashboards", location: "Common", type: "notebook_dashboards" });
+    await move(account, location, destination).refused(status, message);
+    expect(await everyLocation(account)).toEqual(["Common/a", "Common/a/b", "Common/a/b/c"]);
+  });
+
+  test.each(["location", "destination_location", "type"])("needs %s", async (field) => {
+    const account = await given.account();
+    await makePath(account, "Common", ["a"]);
+    const body = { location: "Common/a", destination_location: "Common", ...NOTES, [field]: null };
+    await account.put("/folders/move", body).refused(422, new RegExp(`^${field} .*is required`));
+  });
+
+  test("what is below the moved folder must not get deeper than 32", async () => {
+    const account = await given.account();
+    await makePath(account, "Common", deepNames("d", 30));
+    const tree = await makePath(account, "Common", deepNames("t", 3));
+    const deep = (levels: number): string => `Common/${deepNames("d", levels).join("/")}`;
+    await move(account, "Common/t1", deep(30)).refused(422, /^destination_location must leave .* at most 32/);
+    // Room is made by a deletion as well as by a higher destination.
+    const { folders } = await account.get("/folders?location=Common/t1/t2");
+    await account.delete(`/folders/${folders[0].id}`);
+    expect(tree).toBe("Common/t1/t2/t3");
+    expect((await move(account, "Common/t1", deep(30))).folder.location).toBe(`${deep(30)}/t1`);
+    await account.post("/folders", { name: "x", location: `${deep(30)}/t1/t2`, ...NOTES }).refused(422, /^location/);
+    // The ancestors know how deep the moved folders are.
+    await makePath(account, "Common", ["one"]);
+    await move(account, "Common/d1", "Common/one").refused(422, /^destination_location/);
+  });
+
+  test("crossing moves never make a cycle", async () => {
+    const account = await given.account();
+    for (let round = 0; round < 5; round += 1) {
+      const names = [`a${round}`, `b${round}`, `c${round}`];
+      for (const name of names) await makePath(account, "Common", [name, "inner"]);
+      const [a = "", b = "", c = ""] = names.map((name) => `Common/${name}`);
+      const replies = await Promise.all([
+        move(account, a, `${b}/inner`).reply(),
+        move(account, b, `${c}/inner`).reply(),
+        move(account, c, `${a}/inner`).reply(),
+      ]);
+      for (const { status, text } of replies) expect([200, 422], text).toContain(status);
+      // The last move could not be made, and every folder still has a location.
+      expect(replies.filter(({ status }) => status === 200).length).toBeLessThan(3);
+      const locations = await everyLocation(account);
+      expect(locations).toHaveLength((round + 1) * 6);
+      for (const location of locations) expect(location).toMatch(/^Common\//);
+    }
+  });
+
+  test("moves, creations and deletions at the same time leave a tree", async () => {
+    const account = await given.account();
+    await makePath(account, "Common", ["a", "b"]);
+    await makePath(account, "Common", ["c", "d"]);
+    const { folders } = await account.get("/folders?location=Common");
+    const replies = await Promise.all([
+      move(account, "Common/a/b", "Common/c/d").reply(),
+      move(account, "Common/c/d", "Common/a").reply(),
+      account.delete(`/folders/${folders[0].id}?recursive=true`).reply(),
+      ...[1, 2, 3].map((name) => account.post("/folders", { name, location: "Common/a/b", ...NOTES }).reply()),
+      ...[1, 2, 3].map((name) => account.post("/folders", { name, location: "Common/c/d", ...NOTES }).reply()),
+    ]);
+    for (const { status, text } of replies) expect([200, 404, 422], text).toContain(status);
+    const locations = await everyLocation(account);
+    expect(locations.every((location) => location.startsWith("Common/"))).toBe(true);
+    for (const location of locations) await account.get(`/folders?location=${location}`);
+  });
+});
