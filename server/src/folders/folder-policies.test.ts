@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+import { sendAs } from "../../test/support/raw-request.ts";
 
 const given = useServer();
 
@@ -108,8 +109,9 @@ describe("PUT and GET /folders/policy", () => {
   test("the fields may come in a JSON body of the GET", async () => {
     const admin = await given.account();
     await makePath(admin, "Common", ["a"]);
-    const reply = await fetchWithBody(admin, { location: "Common/a", type: "notes", source_type: "Folder" });
-    expect(reply).toMatchObject({ status: "success", location: "Common/a", policy: [] });
+    const body = JSON.stringify({ location: "Common/a", type: "notes", source_type: "Folder" });
+    const reply = await sendAs(given.base, admin, { method: "GET", path: "/api/v1.2/folders/policy", body });
+    expect(reply.body).toMatchObject({ status: "success", location: "Common/a", policy: [] });
   });
 
   test.each([
@@ -139,7 +141,7 @@ describe("PUT and GET /folders/policy", () => {
     ];
     await makePath(admin, "Common", ["a", "b"]);
     await setPolicy(user, "Common/a", [allow(["manage"], users(manager))]);
-    expect((await setPolicy(manager, "Common/a/b", [allow(["read"])])).status).toBe("success");
+    expect((await setPolicy(manager, "Common/a/b", [allow(["write"])])).status).toBe("success");
     await manager.get("/folders/policy?location=Common/a&type=notes");
     await manager.get("/folders?location=Common/a").refused(403);
     for (const path of ["Common/a", "Common/absent"]) {
@@ -362,23 +364,4 @@ async function storeNote(account: AccountClient, folderId: number, user: MemberC
       JSON.stringify([{ access, action: ["delete"], users: [user.membershipId] }]),
     ],
   );
-}
-
-async function fetchWithBody(client: AccountClient, body: Element): Promise<unknown> {
-  const { request } = await import("node:http");
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      `${client.base}/api/v1.2/folders/policy`,
-      { method: "GET", headers: { "X-AUTH-TOKEN": client.token, "Content-Type": "application/json" } },
-      (response) => {
-        let text = "";
-        response.on("data", (part) => (text += String(part)));
-        response.on("end", () => {
-          resolve(JSON.parse(text));
-        });
-      },
-    );
-    sent.on("error", reject);
-    sent.end(JSON.stringify(body));
-  });
 }

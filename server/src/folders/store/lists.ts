@@ -1,9 +1,8 @@
 import type { FolderType, Place } from "../../access/policy/policy.ts";
-import { matchingActions } from "../../access/policy/rules.ts";
-import { scopeValues, verdictOn, type ReadScope } from "../../access/policy/read-scope.ts";
+import { scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable } from "../../db/database.ts";
 import { COLUMNS, type FolderRow } from "./places.ts";
-import { nearestVerdict } from "./verdicts.ts";
+import { isPlaceReadable } from "./verdicts.ts";
 
 interface PageBounds {
   limit: number;
@@ -28,20 +27,15 @@ export async function listChildren(
   if (!scope.isFiltered) {
     return reader.query(`select ${COLUMNS} from folder f where ${IN_PLACE} order by f.name limit $1 offset $2`, values);
   }
-  const inherited = await nearestVerdict(reader, scope, place);
-  const verdict = verdictOn("'folder'", "f.id", 6);
-  const shown = inherited
-    ? `select ${COLUMNS} from folder f
-        where ${IN_PLACE} and $6::boolean is not null
-          and (f.owner_id = $7::bigint or coalesce(${verdict} % 2 = 0, true))`
-    : `select ${COLUMNS} from folder f where ${IN_PLACE} and f.owner_id = $7::bigint and $6::boolean is not null
-       union
-       select ${COLUMNS} from folder f
-        where ${IN_PLACE} and f.id in (${allowedSources("'folder'", 6)}) and ${verdict} % 2 = 0`;
-  return reader.query(`select * from (${shown}) shown order by name limit $1 offset $2`, [
-    ...values,
-    ...scopeValues(scope),
-  ]);
+  const shown = (await isPlaceReadable(reader, scope, place))
+    ? "(f.owner_id = $7::bigint or f.id not in (select v.source_id from verdict v where v.weight % 2 = 1))"
+    : "(f.owner_id = $7::bigint or f.id in (select v.source_id from verdict v where v.weight % 2 = 0))";
+  return reader.query(
+    `with verdict as materialized (${verdictsOf("'folder'", 6)})
+     select ${COLUMNS} from folder f
+      where ${IN_PLACE} and $6::boolean is not null and ${shown} order by f.name limit $1 offset $2`,
+    [...values, ...scopeValues(scope)],
+  );
 }
 
 export async function listAll(reader: Queryable, type: FolderType, page: PageBounds): Promise<FolderRow[]> {
@@ -67,37 +61,29 @@ export async function listReadable(
   type: FolderType,
   { limit, offset }: PageBounds,
 ): Promise<FolderRow[]> {
-  const own = verdictOn("'folder'", "f.id", 4);
-  const root = verdictOn("$3::text || '_root'", "coalesce(f.home_id, 0)", 4);
-  const inRoots = scope.byTable ? "true" : `coalesce(f.home_id, 0) in (${allowedSources("$3::text || '_root'", 4)})`;
+  const [allowed, denied] = ["v.weight % 2 = 0", "v.weight % 2 = 1"];
+  const isNotDenied = `f.id not in (select v.source_id from verdict v where ${denied})`;
+  const inReadableRoot = scope.byTable
+    ? `coalesce(f.home_id, 0) not in (select v.source_id from root v where ${denied})`
+    : `coalesce(f.home_id, 0) in (select v.source_id from root v where ${allowed})`;
   return reader.query(
-    `with recursive walk as (
+    `with recursive verdict as materialized (${verdictsOf("'folder'", 4)}),
+     root as materialized (${verdictsOf("$3::text || '_root'", 4)}),
+     walk as (
        (select f.id from folder f
-         where f.type = $3 and coalesce(f.parent_id, 0) = 0 and ${inRoots}
-           and coalesce(${root} % 2 = 0, $4::boolean) and coalesce(${own} % 2 = 0, true)
+         where f.type = $3 and coalesce(f.parent_id, 0) = 0 and $4::boolean is not null
+           and ${inReadableRoot} and ${isNotDenied}
         union
         select f.id from folder f
-         where f.type = $3 and f.id in (${allowedSources("'folder'", 4)}) and ${own} % 2 = 0)
+         where f.type = $3 and f.id = any (array(select v.source_id from verdict v where ${allowed})))
        union
-       select f.id from walk w join folder f on f.parent_id = w.id where coalesce(${own} % 2 = 0, true)),
+       select f.id from walk w join folder f on f.parent_id = w.id where ${isNotDenied}),
      shown as (
        select w.id from walk w
        union
        select f.id from folder f where f.type = $3 and f.owner_id = $5::bigint)
      select ${COLUMNS} from folder f
-      where f.id in (select s.id from shown s order by s.id limit $1 offset $2) order by f.id`,
+      where f.id = any (array(select s.id from shown s order by s.id limit $1 offset $2)) order by f.id`,
     [limit, offset, type, ...scopeValues(scope)],
-  );
-}
-
-/** SQL: the ids of the sources whose policies have an element that allows the caller to read. */
-function allowedSources(source: string, first: number): string {
-  const actions = matchingActions("read").map((action) => `'${action}'`);
-  const matching = (kind: number, subject: string): string =>
-    `select rule.source_id from policy_rule rule
-      where rule.source_type = ${source} and rule.kind = ${kind} and rule.subject_id = ${subject}
-        and rule.action in (${actions.join(", ")}) and rule.weight % 2 = 0`;
-  return [matching(0, "0"), matching(1, `any ($${first + 2}::bigint[])`), matching(2, `$${first + 1}::bigint`)].join(
-    " union all ",
   );
 }

@@ -1,10 +1,10 @@
 import type { Place } from "../../access/policy/policy.ts";
-import { scopeValues, verdictOn, type ReadScope } from "../../access/policy/read-scope.ts";
+import { scopeValues, verdictOn, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { JudgedFolder, NextFolders } from "../contract.ts";
 
 /** Whether the caller may read what is in the folder or root and has no policy of its own. */
-export async function nearestVerdict(reader: Queryable, scope: ReadScope, place: Place): Promise<boolean> {
+export async function isPlaceReadable(reader: Queryable, scope: ReadScope, place: Place): Promise<boolean> {
   const [row] = await reader.query<{ isReadable: boolean }>(
     `with chain as materialized (select * from folder_chain(array[$2::bigint]))
      select coalesce(coalesce(
@@ -20,7 +20,10 @@ export async function nearestVerdict(reader: Queryable, scope: ReadScope, place:
   return row?.isReadable ?? false;
 }
 
-/** The nearest verdict decides: that of the folder, of a folder above it, of the root. */
+/**
+ * The nearest verdict decides: that of the folder, of a folder above it, of the root. Weights are below 100, so the
+ * smallest of depth * 100 + weight has the nearest one.
+ */
 export async function judgeFolders(
   reader: Queryable,
   scope: ReadScope,
@@ -34,25 +37,20 @@ export async function judgeFolders(
     );
   }
   return reader.query(
-    `with batch as materialized (
-       select f.id, f.owner_id from folder f where f.type = $1 and f.id > $2 order by f.id limit $3),
-     chain as materialized (select * from folder_chain(array(select b.id from batch b))),
-     verdict as materialized (
-       select c.folder_id, ${verdictOn("'folder'", "c.folder_id", 4)} as weight
-         from (select distinct folder_id from chain) c),
-     root as materialized (
-       select c.home_id, ${verdictOn("$1::text || '_root'", "c.home_id", 4)} as weight
-         from (select distinct coalesce(home_id, 0) as home_id from chain where parent_id is null) c),
+    `with chain as materialized (
+       select * from folder_chain(array(
+         select f.id from folder f where f.type = $1 and f.id > $2 order by f.id limit $3))),
+     verdict as materialized (${verdictsOf("'folder'", 4)}),
+     root as materialized (${verdictsOf("$1::text || '_root'", 4)}),
      nearest as (
-       select distinct on (c.start_id) c.start_id, v.weight
-         from chain c join verdict v using (folder_id)
-        where v.weight is not null order by c.start_id, c.depth)
-     select b.id, b.owner_id as "ownerId", coalesce(coalesce(n.weight, r.weight) % 2 = 0, $4::boolean) as "isReadable"
-       from batch b
-       join chain top on top.start_id = b.id and top.parent_id is null
-       join root r on r.home_id = coalesce(top.home_id, 0)
-       left join nearest n on n.start_id = b.id
-      order by b.id`,
+       select c.start_id, coalesce(min(c.depth * 100 + v.weight) % 100, max(r.weight)) as weight
+         from chain c
+         left join verdict v on v.source_id = c.folder_id
+         left join root r on c.parent_id is null and r.source_id = coalesce(c.home_id, 0)
+        group by c.start_id)
+     select n.start_id as id, f.owner_id as "ownerId", coalesce(n.weight % 2 = 0, $4::boolean) as "isReadable"
+       from nearest n join folder f on f.id = n.start_id
+      order by n.start_id`,
     [type, after, limit, ...scopeValues(scope)],
   );
 }
