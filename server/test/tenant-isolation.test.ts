@@ -134,6 +134,8 @@ describe("the other account", () => {
       "victim-app",
       "victim-config",
       "victim-label",
+      "victim-folder",
+      "victim-inner",
       "victim-command",
       "victim-member@example.test",
       "victim-pending@example.test",
@@ -181,15 +183,19 @@ const WORKING_BODIES: Record<string, (objects: Record<string, string>) => Record
   cluster_label_reassign: ({ cluster_id: cluster }) => ({ destination_cluster: cluster, label: "own-label" }),
   account_edit: () => ({}),
   object_policy_set: ({ cluster_id: id }) => ({ source_type: "cluster", source_id: id, policy: "[]" }),
+  folder_rename: ({ folder_id: id }) => ({ folder_id: id, name: "renamed", type: "notes" }),
+  folder_move: ({ folder: location }) => ({ location, destination_location: "Common", type: "notes" }),
+  folder_policy_set: ({ folder: location }) => ({ location, type: "notes", policy: "[]" }),
 };
 
 const WORKING_QUERIES: Record<string, (objects: Record<string, string>) => Record<string, string>> = {
   object_policy_view: ({ cluster_id: id = "" }) => ({ source_type: "cluster", source_id: id }),
   access_explain: ({ cluster_id: id = "" }) => ({ source_type: "cluster", source_id: id, action: "read" }),
+  folder_policy_view: ({ folder = "" }) => ({ location: folder, type: "notes" }),
 };
 
 /**
- * Reverts edits and removes the clusters, groups and roles that have a probe's name, so that every operation starts
+ * Reverts edits and removes the clusters, folders, groups and roles that have a probe's name, so that every operation starts
  * from the same state.
  */
 async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
@@ -198,10 +204,15 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (id === "group_edit") await own.account.put(`/groups/${own.objects.group_id}`, { name: "own-group" });
   if (id === "account_edit") await own.account.put("/api/v2/accounts", { name: "own-account" });
   if (id === "role_edit") await own.account.put(`/roles/${own.objects.role_id}`, { name: "own-role" });
+  if (id === "folder_rename") {
+    const body = { folder_id: own.objects.folder_id, name: "own-folder", type: "notes" };
+    await own.account.put("/folders/rename", body);
+  }
   const names = probes.flatMap(({ foreign, unknown }) => [foreign, unknown]);
   const made = await given.app.services.db.system.query<{ path: string }>(
     `select 'groups/' || id as path from access_group where account_id = $1 and name = any ($2)
      union all select 'roles/' || id from access_role where account_id = $1 and name = any ($2)
+     union all select 'folders/' || id from folder where account_id = $1 and name = any ($2)
      union all select distinct 'clusters/' || cluster_id from cluster_label where account_id = $1 and label = any ($2)`,
     [own.account.accountId, names],
   );
@@ -302,6 +313,10 @@ async function probesOf({ accountId }: AccountClient): Promise<Probe[]> {
     named("group name", "victim-group"),
     named("role name", "victim-role"),
     named("label", "victim-label"),
+    named("folder name", "victim-folder"),
+    named("folder", "Common/victim-folder"),
+    named("inner folder", "Common/victim-folder/victim-inner"),
+    named("home", "Users/victim-member@example.test"),
     named("tag", "victim-tag"),
     named("app name", "victim-app"),
     named("command name", "victim-command"),

@@ -188,7 +188,14 @@ function changeFor(db: Database, caller: Caller, operationId: string, kept: Idem
       kept?.keep(tx, reply);
       return reply;
     };
-    return scope === "account" ? db.asAccount(caller.accountId, run) : db.asSystem(run);
+    switch (scope) {
+      case "account":
+        return db.asAccount(caller.accountId, run);
+      case "large":
+        return db.asAccountForLargeChange(caller.accountId, run);
+      case "system":
+        return db.asSystem(run);
+    }
   };
 }
 

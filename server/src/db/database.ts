@@ -26,6 +26,8 @@ export interface Tx extends Queryable {
 
 export interface Database {
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** The same for changes of very many rows: they may take a minute. */
+  asAccountForLargeChange<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T>;
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Single reads of one account, each in a transaction of its own and one round trip. */
   accountReader(accountId: number): Queryable;
@@ -105,6 +107,10 @@ class PooledDatabase implements Database {
     return this.#transaction(accountId, beginAsAccount(accountId), work);
   }
 
+  asAccountForLargeChange<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#transaction(accountId, this.#beginPatiently(accountId), work, this.#limits.largeChangeMs);
+  }
+
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transaction("system", "begin", work);
   }
@@ -115,10 +121,12 @@ class PooledDatabase implements Database {
   }
 
   patientReader(accountId: number): Queryable {
-    const { patientStatementMs, patientUnitMs } = this.#limits;
-    const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
-    const read = { owner: accountId, begin, limitMs: patientUnitMs };
+    const read = { owner: accountId, begin: this.#beginPatiently(accountId), limitMs: this.#limits.patientUnitMs };
     return { query: (text, values = []) => this.#readAsAccount(read, text, values) };
+  }
+
+  #beginPatiently(accountId: number): string {
+    return `${beginAsAccount(accountId)}; set local statement_timeout = ${this.#limits.patientStatementMs}`;
   }
 
   stats(): DatabaseStats {
@@ -132,8 +140,11 @@ class PooledDatabase implements Database {
     this.#watch.close();
   }
 
-  #transaction<T>(owner: Owner, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work));
+  #transaction<T>(owner: Owner, begin: string, work: (tx: Tx) => Promise<T>, limitMs?: number): Promise<T> {
+    return this.#inUnit(
+      async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work),
+      limitMs,
+    );
   }
 
   async #transactionOn<T>(client: PoolClient, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {

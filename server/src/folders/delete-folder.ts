@@ -57,7 +57,7 @@ export const deleteFolder = operation({
       audit.object = `folder/${folder.id}`;
       audit.detail = { before: { location, folders: below.length + 1 }, after: null };
       return { status: "deleted" as const };
-    });
+    }, "large");
   },
 });
 

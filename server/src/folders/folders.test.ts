@@ -271,6 +271,26 @@ describe("DELETE /folders/<id>", () => {
     expect(await storedIn(account)).toEqual({ notes: 1, contents: 1, dashboards: 1, policies: 2, rules: 2 });
   });
 
+  test("deletes thousands of folders on several levels at once", async () => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["top"]);
+    await makePath(account, "Common", ["other"]);
+    await given.app.services.db.system.query(
+      `with level as (insert into folder (account_id, type, name, parent_id)
+                      select $1, 'notes', 'f' || n, $2 from generate_series(1, 3) n returning id)
+       insert into folder (account_id, type, name, parent_id)
+       select $1, 'notes', 'g' || n, level.id from level, generate_series(1, 2000) n`,
+      [account.accountId, id],
+    );
+    await account.delete(`/folders/${id}?recursive=true`);
+    expect(await locationsIn(account, "")).toEqual(["Common/other"]);
+    const [stored] = await given.app.services.db.system.query(
+      "select detail from audit_event where account_id = $1 order by id desc limit 1",
+      [account.accountId],
+    );
+    expect(stored).toEqual({ detail: { before: { location: "Common/top", folders: 6004 }, after: null } });
+  });
+
   test("is not empty while a notebook or a dashboard lies in it", async () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["a"]);

@@ -58,6 +58,10 @@ const source: Fields = {
   source_id: required(among(["@own:source_id"], ["x", "-1"])),
 };
 
+const folderName = required(text(255, { bad: ["a/b", "..", "."] }));
+const folderType = oneOf("notes");
+const folderLocation = among(["Common", "@own:folder"], ["Elsewhere", "Common/..", "Users", [], {}]);
+
 const labels = among([["fuzzed"], ["fuzzed", "other"]], [[], {}, [[]], [""], [{}]]);
 const engine = among([{ type: "local" }], [{ type: "no-such-engine" }, {}, []]);
 const cluster: Fields = {
@@ -127,6 +131,43 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     },
   },
   { operationId: "object_policy_view", query: source },
+  ...none("folder_view"),
+  { operationId: "folder_list", query: { ...paging, type: folderType, location: folderLocation } },
+  {
+    operationId: "folder_create",
+    body: { name: folderName, type: required(folderType), location: folderLocation },
+  },
+  {
+    operationId: "folder_rename",
+    body: {
+      name: folderName,
+      type: required(folderType),
+      folder_id: required(among(["@own:folder_id"], ["x", "-1", [], {}])),
+    },
+  },
+  {
+    operationId: "folder_move",
+    body: {
+      location: required(among(["@own:folder"], ["Elsewhere", "Common", [], {}])),
+      destination_location: required(among(["Common"], ["Elsewhere", "Common/no-such-folder", [], {}])),
+      type: required(folderType),
+    },
+  },
+  { operationId: "folder_delete", query: { recursive: flag } },
+  {
+    operationId: "folder_policy_set",
+    body: {
+      location: required(folderLocation),
+      type: required(folderType),
+      policy: required(
+        among(
+          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["write","all"]}]'],
+          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["update"]}]', [], {}],
+        ),
+      ),
+    },
+  },
+  { operationId: "folder_policy_view", query: { location: required(folderLocation), type: required(folderType) } },
   {
     operationId: "access_explain",
     query: {

@@ -93,6 +93,10 @@ export class World {
         await account.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
         return label;
       }
+      case "folder_id":
+        return String((await this.#makeFolder("identified")).id);
+      case "folder":
+        return (await this.#makeFolder("located")).location;
       case "account_id":
         return String(account.accountId);
       case "node_id":
@@ -106,6 +110,13 @@ export class World {
       default:
         throw new Error(`the fuzz test cannot create an object for ${name}`);
     }
+  }
+
+  /** The name has the account's id in it, like labels. */
+  async #makeFolder(name: string): Promise<{ id: number; location: string }> {
+    const { accountId } = this.account;
+    return (await this.account.post("/folders", { name: `${name}-of-${accountId}`, location: "Common", type: "notes" }))
+      .folder;
   }
 }
 

@@ -37,6 +37,10 @@ const SECTION_5: Record<string, TableEntry> = {
   account_pending_users: admins("account:read"),
   // Enable user | system-user, system-admin | enabling users
   user_enable: both("svc_user:update"),
+  // Rename folder | system-user, system-admin | submitting a command
+  folder_rename: both("command:create"),
+  // Set folder policy | system-user, system-admin, or a user with manage permission on folders | submitting a command
+  folder_policy_set: both("command:create"),
   // List Hive tables | system-admin | viewing Hive tables
   hive_tables: admins("object_storage:read"),
   // Create partition sensor | system-user, system-admin | creating a sensor
@@ -66,6 +70,13 @@ const FAMILIES: Record<string, TableEntry> = {
   // The list of users has the same permission as get_users; disabling has the same as enabling.
   user_list: both("account:read"),
   user_disable: both("svc_user:update"),
+  // Folders: the policy is viewed by those who may set it.
+  folder_policy_view: both("command:create"),
+  folder_list: both("folder:read"),
+  folder_view: both("folder:read"),
+  folder_create: both("folder:write"),
+  folder_move: both("folder:write"),
+  folder_delete: both("folder:write"),
   hive_schemas: admins("object_storage:read"),
   hive_table: admins("object_storage:read"),
   hive_table_properties: admins("object_storage:read"),

@@ -24,7 +24,7 @@ export interface Place {
 
 /** `after` is a cursor and does not name an object. */
 const NAMING =
-  /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name|schema|table|code)$/;
+  /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name|schema|table|code)$|^(destination_)?location$/;
 
 /** Path parameters, and the fields of query and body that name objects. */
 export function placesOf(endpoint: Endpoint): Place[] {
@@ -84,6 +84,21 @@ const REFRESH = { command_type: "HiveCommand", template: "s3import" };
 const SPARK = { command_type: "SparkCommand", language: "python" };
 const ELSEWHERE = "s3://bucket/folder";
 
+const POLICY_FORMS: readonly Form[] = [
+  {
+    name: "a user in a policy",
+    takes: "name",
+    works: "users",
+    body: (id, works) => policyOf({ svc_users: [Number(id)] }, works),
+  },
+  {
+    name: "a group in a policy",
+    takes: "name",
+    works: "group_id",
+    body: (id, works) => policyOf({ svc_groups: [Number(id)] }, works),
+  },
+];
+
 export const FORMS: Record<string, readonly Form[]> = {
   command_submit: [
     { name: "a script", takes: "location", works: "object", body: (uri) => ({ ...SPARK, script_location: uri }) },
@@ -137,20 +152,8 @@ export const FORMS: Record<string, readonly Form[]> = {
     { name: "a schema", takes: "name", body: (schema) => sensor(schema, "victim_table") },
     { name: "a table", takes: "name", body: (table) => sensor("victim_schema", table) },
   ],
-  object_policy_set: [
-    {
-      name: "a user in a policy",
-      takes: "name",
-      works: "users",
-      body: (id, works) => policyOf({ svc_users: [Number(id)] }, works),
-    },
-    {
-      name: "a group in a policy",
-      takes: "name",
-      works: "group_id",
-      body: (id, works) => policyOf({ svc_groups: [Number(id)] }, works),
-    },
-  ],
+  object_policy_set: POLICY_FORMS,
+  folder_policy_set: POLICY_FORMS,
   file_sensor_create: [{ name: "a file", takes: "location", works: "object", body: (uri) => ({ files: [uri] }) }],
   account_create: [
     { name: "a location", takes: "location", body: (uri) => ({ account: { name: "x", defloc: uri } }) },

@@ -24,6 +24,13 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
     source_id: String(cluster.id),
     policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
   });
+  const { folder } = await account.post("/folders", { name: `${name}-folder`, location: "Common", type: "notes" });
+  await account.post("/folders", { name: `${name}-inner`, location: `Common/${name}-folder`, type: "notes" });
+  await account.put("/folders/policy", {
+    folder_id: folder.id,
+    type: "notes",
+    policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
+  });
   const app = await account.post("/apps", { name: `${name}-app`, config: { "spark.app.name": `${name}-config` } });
   const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
   const commandId = await runCommand(account, name);
@@ -45,6 +52,8 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
       ...people,
       account_id: String(account.accountId),
       cluster_id: String(cluster.id),
+      folder_id: String(folder.id),
+      folder: `Common/${name}-folder`,
       app_id: String(app.id),
       command_id: String(commandId),
       schema: `${name}_schema`,
