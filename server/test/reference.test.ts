@@ -84,6 +84,7 @@ async function readersValues(operator: AccountClient) {
   const { group } = await operator.post("/groups", { name: "one" });
   const { roles: role } = await operator.post("/roles", { name: "one" });
   const cluster = await operator.post("/clusters", { labels: ["one"], engine: { type: "local" } });
+  const { folder } = await operator.post("/folders", { name: "one", location: "Common", type: "notes" });
   await operator.post("/whitelist_ip", { ip_cidr: "198.51.100.1" });
   await operator.post("/whitelist_ip", { ip_cidr: "198.51.100.2" });
   const { account_whitelisted_ips: addresses } = await operator.get("/whitelist_ip");
@@ -103,6 +104,7 @@ async function readersValues(operator: AccountClient) {
       ROLE_ID: String(role.id),
       CLUSTER_ID: String(cluster.id),
       SOURCE_ID: String(cluster.id),
+      FOLDER_ID: String(folder.id),
       ACCOUNT_ID: String(operator.accountId),
       NODE_ID: String(nodes[0].id),
       USERS: member.email,

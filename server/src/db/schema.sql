@@ -24,6 +24,16 @@ AS $function$
     select walk.start_id, walk.folder_id, walk.parent_id, walk.home_id, walk.depth from walk
   $function$;
 
+CREATE OR REPLACE FUNCTION public.member_with_email(given text)
+ RETURNS TABLE(membership_id bigint, email text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+    select m.id, u.email from public.app_user u join public.membership m on m.user_id = u.id
+     where lower(u.email) = lower(given) and m.account_id = public.current_account_id()
+  $function$;
+
 create table access_group (
   id bigint generated always as identity,
   account_id bigint default current_account_id() not null,

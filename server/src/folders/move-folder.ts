@@ -45,7 +45,7 @@ export const moveFolder = operation({
     destination_location: { ...LocationField, description: "The full path of the new parent", examples: ["Common"] },
     type: FolderTypeField,
   }),
-  example: { body: { location: "Common/reports/2025", destination_location: "Common", type: "notes" } },
+  example: { body: { location: "Common/archive", destination_location: "Common", type: "notes" } },
   reply: FolderReply,
   find: ({ given, reader, caller }) => {
     const { location, type } = given();

@@ -22,7 +22,7 @@ export const setFolderPolicy = operation({
   body: Type.Object({ ...PolicyFolderFields, policy: PolicyText }),
   example: {
     body: {
-      location: "Common/reports",
+      location: "Common/archive",
       type: "notes",
       source_type: "Folder",
       policy: '[{"access":"allow","action":["read"]}]',

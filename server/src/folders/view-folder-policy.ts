@@ -15,6 +15,7 @@ export const viewFolderPolicy = operation({
   paths: { "v1.2": "/folders/policy" },
   access: { permission: OBJECT_PERMISSIONS.folder.manage, object: { type: "folder", action: "view-policy" } },
   query: Type.Object(PolicyFolderFields),
+  example: { query: { location: "Common", type: "notes" } },
   reply: FolderPolicyReply,
   find: ({ given, reader, caller }) => policyFolder({ reader, caller }, given()),
 

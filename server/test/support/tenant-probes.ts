@@ -40,7 +40,7 @@ export function placesOf(endpoint: Endpoint): Place[] {
     };
   });
   const inFields = (["query", "body"] as const).flatMap((part) =>
-    namingFields(endpoint[part]).map((name): Place => {
+    namingFields(endpoint, part).map((name): Place => {
       const { type } = propertyOf(endpoint[part], name);
       return {
         name: `${part} ${name}`,
@@ -58,9 +58,12 @@ function isId(value: string): boolean {
   return /^\d+$/.test(value);
 }
 
-function namingFields(schema: Endpoint["body"]): string[] {
+/** The name of a new folder names nothing: equal probes would only clash with each other. */
+function namingFields(endpoint: Endpoint, part: "query" | "body"): string[] {
+  const schema = endpoint[part];
+  const isNew = (name: string): boolean => endpoint.id === "folder_create" && name === "name";
   return Object.keys(schema?.properties ?? {}).filter(
-    (name) => NAMING.test(name) && propertyOf(schema, name).type !== "object",
+    (name) => NAMING.test(name) && propertyOf(schema, name).type !== "object" && !isNew(name),
   );
 }
 

@@ -132,6 +132,16 @@ create table policy_rule (
 create index policy_rule_by_subject on policy_rule (account_id, source_type, kind, subject_id, action)
   include (source_id, weight);
 
+-- The member of the account with an e-mail address. Row-level security would keep the index on lower(email) from being
+-- used, so this runs as the owner, for the account in context only.
+create function member_with_email(given text)
+  returns table (membership_id bigint, email text)
+  language sql stable security definer set search_path = pg_catalog, public
+  as $$
+    select m.id, u.email from public.app_user u join public.membership m on m.user_id = u.id
+     where lower(u.email) = lower(given) and m.account_id = public.current_account_id()
+  $$;
+
 -- The folders from each given one up to its root; depth 0 is the given folder. Folders are at most 32 deep, and the bound
 -- only ends a walk in a damaged tree.
 create function folder_chain(ids bigint[])

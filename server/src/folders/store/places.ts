@@ -44,9 +44,9 @@ export async function findPlaceRow(
   const { names } = longest;
   const [row] = await reader.query<FlatPlaceRow>(
     `with recursive root as (
-       select g.place, g.skip, u.email, m.id as home_id
+       select g.place, g.skip, m.email, m.membership_id as home_id
          from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place)
-         join app_user u on lower(u.email) = lower(g.email) join membership m on m.user_id = u.id
+        cross join lateral member_with_email(g.email) m
        union all
        select g.place, g.skip, null, null
          from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place) where g.email is null),
