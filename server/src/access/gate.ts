@@ -203,8 +203,10 @@ function termsOf({ largeBody }: OperationAccess, isGet: boolean, { accountId, fe
   const owner = `account ${accountId}`;
   if (isGet) return { limitBytes: QUERY_BODY_BYTES, owner };
   if (largeBody === undefined) return { limitBytes: ORDINARY_BODY_BYTES, owner };
-  const { bytes, feature, bytesWithFeature } = largeBody;
-  if (features.has(feature)) return { limitBytes: bytesWithFeature, owner };
+  const { bytes, withFeature } = largeBody;
+  if (withFeature === undefined) return { limitBytes: bytes, owner };
+  const { feature } = withFeature;
+  if (features.has(feature)) return { limitBytes: withFeature.bytes, owner };
   return { limitBytes: bytes, owner, hint: `an operator can enable the feature ${feature}, which allows more.` };
 }
 

@@ -50,8 +50,7 @@ import { unknownApp } from "./submission/spark.ts";
 /** JSON escapes can make a text six times larger; the text itself has its own limits. */
 export const SUBMISSION_BODY = {
   bytes: 2 * 1024 * 1024,
-  feature: "large_inline_content",
-  bytesWithFeature: 32 * 1024 * 1024,
+  withFeature: { feature: "large_inline_content", bytes: 32 * 1024 * 1024 },
 } as const;
 const DEFAULT_LABEL = "default";
 /** A further attempt is needed only if the label is moved or removed, or the app deleted, between two statements. */

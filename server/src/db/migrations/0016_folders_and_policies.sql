@@ -56,18 +56,20 @@ create unique index note_place on note (account_id, coalesce(folder_id, 0), coal
 create index note_in_folder on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id);
 create index note_in_folder_without_policy on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
   where not has_policy;
-create index note_with_policy on note (account_id, id) where has_policy;
+create index note_with_policy on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id) where has_policy;
 create index note_by_folder on note (folder_id) where folder_id is not null;
 create index note_by_home on note (home_id) where home_id is not null;
-create index note_by_owner on note (owner_id) where owner_id is not null;
+create index note_by_owner on note (owner_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
+  where owner_id is not null;
 create index note_by_user on note (user_id) where user_id is not null;
 
+-- json, not jsonb: outputs may contain U+0000, and nothing inside is ever queried.
 create table note_content (
   note_id bigint primary key references note (id) on delete cascade,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
-  paragraphs jsonb not null,
+  paragraphs json not null,
   -- what an imported .ipynb has besides languages and texts
-  notebook jsonb
+  notebook json
 );
 create index note_content_by_account on note_content (account_id);
 
@@ -90,14 +92,15 @@ create index dashboard_in_folder on dashboard (account_id, coalesce(folder_id, 0
 create index dashboard_by_note on dashboard (note_id) where note_id is not null;
 create index dashboard_by_folder on dashboard (folder_id) where folder_id is not null;
 create index dashboard_by_home on dashboard (home_id) where home_id is not null;
-create index dashboard_by_owner on dashboard (owner_id) where owner_id is not null;
+create index dashboard_by_owner on dashboard (owner_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
+  where owner_id is not null;
 create index dashboard_by_user on dashboard (user_id) where user_id is not null;
 
 create table dashboard_content (
   dashboard_id bigint primary key references dashboard (id) on delete cascade,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
-  paragraphs jsonb not null,
-  notebook jsonb
+  paragraphs json not null,
+  notebook json
 );
 create index dashboard_content_by_account on dashboard_content (account_id);
 

@@ -1,0 +1,37 @@
+import type { Caller } from "../access/caller.ts";
+import type { PermissionRow } from "../access/permission.ts";
+import type { FolderType } from "../access/policy/policy.ts";
+import type { Queryable, Tx } from "../db/database.ts";
+import type { Folders, FoundPlace } from "../folders/contract.ts";
+import { Fault, notFound } from "../lib/fault.ts";
+
+/** The folder in which an operation creates an object, or into which it moves one. */
+export const MAY_CREATE_NOTES: PermissionRow = { groups: ["system-user", "system-admin"], role: "note:create" };
+
+export interface SoughtDestination {
+  readonly type: FolderType;
+  /** As the request gives it. */
+  readonly location: unknown;
+  readonly caller: Caller;
+}
+
+export async function findDestination(
+  folders: Folders,
+  reader: Queryable,
+  { type, location, caller }: SoughtDestination,
+): Promise<FoundPlace> {
+  const found = await folders.find(reader, { type, location, member: caller });
+  if (found === undefined) throw notFound();
+  const { policyObject } = found;
+  // Every member has a home, but that alone gives no permission to create objects.
+  return policyObject.id === null ? { ...found, policyObject: { ...policyObject, ownerId: null } } : found;
+}
+
+/** Part of the transaction that puts an object there. */
+export async function lockDestination(folders: Folders, tx: Tx, { place }: FoundPlace): Promise<void> {
+  if (!(await folders.lock(tx, place))) throw notFound();
+}
+
+export function nameTaken(name: string, location: string, kind: "notebook" | "dashboard"): Fault {
+  return new Fault("conflict", `name is taken: ${location} has a ${kind} named ${name}. Choose another name.`);
+}

@@ -1,0 +1,87 @@
+import { invalid } from "../../lib/fault.ts";
+import { isRecord } from "../../lib/is-record.ts";
+import { checkTexts, MAX_PARAGRAPHS, type CodeLanguage, type Paragraph } from "../paragraphs.ts";
+import { kernelLanguage, paragraphOf } from "./kernel-language.ts";
+import { CELL_TYPES, NBFORMAT, type CellType, type StoredCell, type StoredNotebook } from "./stored-notebook.ts";
+
+/**
+ * Reads the JSON of an `.ipynb` file (nbformat 4). Its texts become paragraphs; everything else is kept as it is, so
+ * that an export has it again. Refuses files that Jupyter would not open either.
+ */
+export interface ReadNotebook {
+  readonly paragraphs: readonly Paragraph[];
+  readonly notebook: StoredNotebook;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** `field` is the name of the file's field in the request. */
+export function readIpynb(file: unknown, field: string): ReadNotebook {
+  if (typeof file === "string") throw invalid(field, "must be the JSON of an .ipynb file as an object, not as text");
+  if (!isRecord(file)) throw invalid(field, "must be the JSON object of an .ipynb file");
+  const { nbformat, cells, ...rest } = file;
+  if (nbformat !== NBFORMAT) {
+    throw invalid(`${field}.nbformat`, "must be 4: convert the file with jupyter nbconvert --to notebook --nbformat 4");
+  }
+  const minor = file.nbformat_minor ?? 0;
+  if (!isCount(minor)) throw invalid(`${field}.nbformat_minor`, "must be an integer from 0");
+  const metadata = file.metadata ?? {};
+  if (!isRecord(metadata)) throw invalid(`${field}.metadata`, "must be an object");
+  if (!Array.isArray(cells)) throw invalid(`${field}.cells`, "must be an array of cells");
+  if (cells.length > MAX_PARAGRAPHS) throw invalid(`${field}.cells`, `must have at most ${MAX_PARAGRAPHS} entries`);
+  const kernel = kernelLanguage(metadata);
+  if (kernel === undefined) {
+    throw invalid(`${field}.metadata.kernelspec.language`, "must be python, scala, r or sql");
+  }
+  const read = cells.map((cell: unknown, index) => readCell(cell, `${field}.cells[${index}]`, kernel));
+  const paragraphs = read.map(({ paragraph }) => paragraph);
+  checkTexts(paragraphs, (index) => `${field}.cells[${index}].source`);
+  return {
+    paragraphs,
+    notebook: { ...rest, nbformat_minor: minor, metadata, cells: read.map(({ stored }) => stored) },
+  };
+}
+
+function readCell(cell: unknown, field: string, kernel: CodeLanguage): { paragraph: Paragraph; stored: StoredCell } {
+  if (!isRecord(cell)) throw invalid(field, "must be an object");
+  const type = cellType(cell.cell_type);
+  if (type === undefined) throw invalid(`${field}.cell_type`, `must be one of ${CELL_TYPES.join(", ")}`);
+  const source = readSource(cell.source, `${field}.source`);
+  if (cell.metadata !== undefined && !isRecord(cell.metadata)) throw invalid(`${field}.metadata`, "must be an object");
+  if (type === "code") checkOutputs(cell, field);
+  const stored: StoredCell = { ...cell, cell_type: type, source: Array.isArray(cell.source) ? [] : "" };
+  return { paragraph: paragraphOf(type, source, kernel), stored };
+}
+
+function cellType(given: unknown): CellType | undefined {
+  return CELL_TYPES.find((type) => type === given);
+}
+
+/** The format allows one string, or an array of strings that are joined without separators. */
+function readSource(source: unknown, field: string): string {
+  const parts: unknown[] = Array.isArray(source) ? source : [source];
+  const text = parts.map((part) => {
+    if (typeof part !== "string") throw invalid(field, "must be a string or an array of strings");
+    return part;
+  });
+  const joined = text.join("");
+  if (joined.includes("\u0000")) throw invalid(field, "must not contain U+0000");
+  if (!joined.isWellFormed()) throw invalid(field, "must be well-formed Unicode, without lone surrogates");
+  return joined;
+}
+
+function checkOutputs({ outputs = [], execution_count: count = null }: Json, field: string): void {
+  if (count !== null && !isCount(count)) throw invalid(`${field}.execution_count`, "must be null or an integer from 0");
+  if (!Array.isArray(outputs)) throw invalid(`${field}.outputs`, "must be an array");
+  for (const [index, output] of outputs.entries()) {
+    const type: unknown = isRecord(output) ? output.output_type : undefined;
+    if (typeof type === "string" && OUTPUT_TYPES.has(type)) continue;
+    throw invalid(`${field}.outputs[${index}].output_type`, `must be one of ${[...OUTPUT_TYPES].join(", ")}`);
+  }
+}
+
+const OUTPUT_TYPES: ReadonlySet<string> = new Set(["stream", "display_data", "execute_result", "error"]);
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,28 @@
+import { Type } from "typebox";
+import { OneOf } from "../http/schema.ts";
+import { LocationName } from "../lib/location-name.ts";
+import { NOTE_TYPES } from "./note.ts";
+
+/** Fields of requests. */
+const MAX_LOCATION_LENGTH = 10_000;
+
+export const Location = Type.String({
+  minLength: 1,
+  maxLength: MAX_LOCATION_LENGTH,
+  description: "A folder, such as Common/reports or Users/<e-mail>; by default your own home",
+  examples: ["Common"],
+});
+
+export const noteFields = {
+  name: LocationName,
+  note_type: Type.Optional(OneOf(NOTE_TYPES, { default: "spark" })),
+  label: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description: "The cluster on which it runs, checked when it runs; empty: the default cluster",
+    }),
+  ),
+};
+
+/** JSON escapes can make a text six times larger; the texts have their own limits. */
+export const NOTEBOOK_BODY = { bytes: 32 * 1024 * 1024 } as const;

@@ -1,0 +1,191 @@
+import { scopeValues, verdictOn, type ReadScope } from "../../access/policy/read-scope.ts";
+import type { Queryable } from "../../db/database.ts";
+import {
+  callersRules,
+  nextPlaces,
+  onePlace,
+  placeColumns,
+  placesFromTheTop,
+  type PlacedTable,
+} from "./readable-places.ts";
+
+/**
+ * Pages of notebooks and dashboards in the order of their places, then of their ids. Hidden rows are not read: places
+ * are judged first, and only then are the rows of readable places fetched. Rows that the caller owns, or that their own
+ * policy shows, are found by indexes of their own.
+ *
+ * Places are judged in growing batches, in the order of the list. If a first small batch does not fill the page, the
+ * readable places are looked for from the top instead, which is quick if there are few of them.
+ */
+export interface ListedPlace {
+  readonly folderId: number | null;
+  readonly homeId: number | null;
+}
+
+interface ListPage {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const FIRST_BATCH = 64;
+const BATCH_GROWTH = 4;
+const LARGEST_BATCH = 16_384;
+const MOST_FROM_THE_TOP = 2000;
+
+const START: Cursor = { folder: -1, home: -1 };
+
+interface Cursor {
+  readonly folder: number;
+  readonly home: number;
+}
+
+/** `columns` are those of a row `o`. */
+export async function listRows<Row extends object>(
+  reader: Queryable,
+  list: PlacedTable & { readonly columns: string },
+  scope: ReadScope,
+  page: ListPage,
+  place?: ListedPlace,
+): Promise<Row[]> {
+  if (!scope.isFiltered) return listAll(reader, list, page, place);
+  const query = { reader, list, scope };
+  if (place !== undefined) {
+    const at = { folder: place.folderId ?? 0, home: place.homeId ?? 0 };
+    return (await listBatch<Row>(query, onePlace, { from: at, size: 1, isOnly: true }, page)).rows;
+  }
+  return listByPlaces(query, page);
+}
+
+/** Without policies. */
+function listAll<Row extends object>(
+  reader: Queryable,
+  { table, columns }: PlacedTable & { columns: string },
+  { limit, offset }: ListPage,
+  place: ListedPlace | undefined,
+): Promise<Row[]> {
+  const inPlace = place === undefined ? "" : `where (${placeColumns("o")}) = ($3::bigint, $4::bigint)`;
+  return reader.query<Row>(
+    `select ${columns} from ${table} o ${inPlace} order by ${placeColumns("o")}, o.id limit $1 offset $2`,
+    [limit, offset, ...(place === undefined ? [] : [place.folderId ?? 0, place.homeId ?? 0])],
+  );
+}
+
+interface ListQuery {
+  readonly reader: Queryable;
+  readonly list: PlacedTable & { readonly columns: string };
+  readonly scope: ReadScope;
+}
+
+async function listByPlaces<Row extends object>(query: ListQuery, { limit, offset }: ListPage): Promise<Row[]> {
+  const rows: Row[] = [];
+  let skipped = 0;
+  const rest = (): ListPage => ({ limit: limit - rows.length, offset: offset - skipped });
+  const take = (batch: Batch<Row>): void => {
+    rows.push(...batch.rows);
+    skipped += batch.shown - batch.rows.length;
+  };
+  let from = START;
+  let hasLooked = false;
+  for (let size = FIRST_BATCH; ; size = Math.min(size * BATCH_GROWTH, LARGEST_BATCH)) {
+    // Callers without permission by the table see only what policies show: most places are hidden.
+    if (size > FIRST_BATCH || !query.scope.byTable) {
+      if (!hasLooked) {
+        hasLooked = true;
+        const all = await listBatch<Row>(query, placesFromTheTop, { from, size: MOST_FROM_THE_TOP }, rest());
+        if (all.places < MOST_FROM_THE_TOP) return [...rows, ...all.rows];
+      }
+    }
+    const batch = await listBatch<Row>(query, nextPlaces, { from, size }, rest());
+    take(batch);
+    if (batch.last === null || batch.places < size || rows.length >= limit) return rows;
+    from = batch.last;
+  }
+}
+
+interface Batch<Row> {
+  readonly rows: Row[];
+  /** The number of rows found, including those before the offset; at most offset + limit. */
+  readonly shown: number;
+  readonly places: number;
+  readonly last: Cursor | null;
+}
+
+type BatchRow<Row> = Row & {
+  batch_places: number;
+  batch_shown: number;
+  batch_folder: number | null;
+  batch_home: number | null;
+  batch_row: number | null;
+};
+
+/** $1, $2 the place before the batch, $3 its size, $4 limit, $5 offset, then the values of the scope. */
+const SCOPE_AT = 6;
+
+async function listBatch<Row extends object>(
+  { reader, list, scope }: ListQuery,
+  places: (table: PlacedTable, scopeAt: number) => string,
+  { from, size, isOnly = false }: { from: Cursor; size: number; isOnly?: boolean },
+  { limit, offset }: ListPage,
+): Promise<Batch<Row>> {
+  const range = rangeOf(places, isOnly);
+  const found = await reader.query<BatchRow<Row>>(
+    `with recursive ${places(list, SCOPE_AT)},
+     batch as materialized (
+       select count(*) as places, (array_agg(p.f order by p.f desc, p.h desc))[1] as f,
+              (array_agg(p.h order by p.f desc, p.h desc))[1] as h from place p),
+     shown as materialized (
+       select found.id, found.f, found.h from (${shownRows(list, range)}) found
+        order by found.f, found.h, found.id limit $4::bigint + $5::bigint)
+     select b.places as batch_places, (select count(*) from shown) as batch_shown, b.f as batch_folder,
+            b.h as batch_home, s.id as batch_row, ${list.columns}
+       from batch b
+       left join (select * from shown order by f, h, id offset $5) s on true
+       left join ${list.table} o on o.id = s.id
+      order by s.f, s.h, s.id`,
+    [from.folder, from.home, size, limit, offset, ...scopeValues(scope)],
+  );
+  const [first] = found;
+  if (first === undefined) throw new Error("a batch of places has no summary");
+  const { batch_places: count, batch_shown: shown, batch_folder: folder, batch_home: home } = first;
+  return {
+    rows: found.filter((row) => row.batch_row !== null),
+    shown,
+    places: count,
+    last: folder === null || home === null ? null : { folder, home },
+  };
+}
+
+/** SQL: whether the place of a row `o` belongs to the batch. The last batch includes what lies after its last place. */
+function rangeOf(places: unknown, isOnly: boolean): string {
+  const place = `(${placeColumns("o")})`;
+  if (isOnly) return `${place} = ($1::bigint, $2::bigint)`;
+  const after = `${place} > ($1::bigint, $2::bigint)`;
+  if (places === placesFromTheTop) return after;
+  return `${after} and ${place} <= (select b.f, b.h from batch b)`;
+}
+
+/** The first rows of each kind, in order; a row can be of several kinds. */
+function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
+  const inOrder = `order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint`;
+  const ofRow = `o.id, coalesce(o.folder_id, 0) as f, coalesce(o.home_id, 0) as h`;
+  const inPlaces = (condition: string): string => `
+    (select n.id, p.f, p.h from (select r.f, r.h from readable r order by r.f, r.h) p cross join lateral (
+       select o.id from ${table} o
+        where coalesce(o.folder_id, 0) = p.f and coalesce(o.home_id, 0) = p.h ${condition}
+        order by o.id limit $4::bigint + $5::bigint) n
+     limit $4::bigint + $5::bigint)`;
+  const own = `(select ${ofRow} from ${table} o where o.owner_id = $${SCOPE_AT + 1}::bigint and ${range} ${inOrder})`;
+  if (!hasPolicies) return [inPlaces(""), own].join(" union ");
+  const verdict = verdictOn(`'${table}'`, "o.id", SCOPE_AT);
+  const allowed = `
+    (select ${ofRow}
+       from (select distinct r.source_id from (${callersRules([table], SCOPE_AT)}) r where r.weight % 2 = 0) rule
+       join ${table} o on o.id = rule.source_id
+      where ${range} and ${verdict} % 2 = 0 ${inOrder})`;
+  return [
+    inPlaces("and not o.has_policy"),
+    inPlaces(`and o.has_policy and coalesce(${verdict} % 2 = 0, true)`),
+    allowed,
+    own,
+  ].join(" union ");
+}
