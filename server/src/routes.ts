@@ -74,6 +74,20 @@ import { renameFolder } from "./folders/rename-folder.ts";
 import { setFolderPolicy } from "./folders/set-folder-policy.ts";
 import { viewFolder } from "./folders/view-folder.ts";
 import { viewFolderPolicy } from "./folders/view-folder-policy.ts";
+import { cloneNote } from "./notebooks/clone-note.ts";
+import { createNote } from "./notebooks/create-note.ts";
+import { createDashboard } from "./notebooks/dashboards/create-dashboard.ts";
+import { deleteDashboard } from "./notebooks/dashboards/delete-dashboard.ts";
+import { listDashboards } from "./notebooks/dashboards/list-dashboards.ts";
+import { publishDashboard } from "./notebooks/dashboards/publish-dashboard.ts";
+import { viewDashboard } from "./notebooks/dashboards/view-dashboard.ts";
+import { deleteNote } from "./notebooks/delete-note.ts";
+import { editNote } from "./notebooks/edit-note.ts";
+import { exportNote } from "./notebooks/export-note.ts";
+import { importNote } from "./notebooks/import-note.ts";
+import { listNotes } from "./notebooks/list-notes.ts";
+import { moveNote } from "./notebooks/move-note.ts";
+import { viewNote } from "./notebooks/view-note.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -135,6 +149,22 @@ export const endpoints = [
   deleteFolder,
   setFolderPolicy,
   viewFolderPolicy,
+  // notebooks
+  createNote,
+  listNotes,
+  viewNote,
+  editNote,
+  deleteNote,
+  cloneNote,
+  moveNote,
+  importNote,
+  exportNote,
+  // dashboards
+  createDashboard,
+  listDashboards,
+  viewDashboard,
+  publishDashboard,
+  deleteDashboard,
   // accounts (§4.12)
   viewAccountV2,
   viewAccount,

@@ -52,8 +52,10 @@ describe("docs/commands.md", () => {
     );
     expect(page).toContain(`| the script at \`script_location\` | ${script} | ${longest} with \`large_scripts\` |`);
     expect(page).toContain(`| arguments, each with its macros filled in | ${ARGUMENTS_BYTES / 1024} KiB |`);
-    const { bytes, bytesWithFeature, feature } = SUBMISSION_BODY;
-    expect(page).toContain(`| the whole body, as JSON | ${mib(bytes)} | ${mib(bytesWithFeature)} with \`${feature}\``);
+    const { bytes, withFeature } = SUBMISSION_BODY;
+    expect(page).toContain(
+      `| the whole body, as JSON | ${mib(bytes)} | ${mib(withFeature.bytes)} with \`${withFeature.feature}\``,
+    );
   });
 
   test("states the limits of macros that are enforced", () => {

@@ -18,7 +18,10 @@ const fields = {
 const times = {
   user_id: Nullable(Type.Integer({ description: "The user who created it" })),
   created_at: Timestamp,
-  updated_at: Type.String({ ...Timestamp, description: "Different after every edit; send it back to refuse a stale edit" }),
+  updated_at: Type.String({
+    ...Timestamp,
+    description: "Different after every edit; send it back to refuse a stale edit",
+  }),
 };
 
 export const Note = Type.Object({ ...fields, paragraphs: Type.Array(Paragraph), ...times }, { title: "Notebook" });

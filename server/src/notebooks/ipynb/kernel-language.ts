@@ -17,7 +17,7 @@ const SPELLINGS: Readonly<Record<string, CodeLanguage>> = {
   sql: "sql",
 };
 
-export const DEFAULT_LANGUAGE: CodeLanguage = "python";
+export const DEFAULT_LANGUAGE = "python" satisfies CodeLanguage;
 
 /** Undefined: the file names a language that this product does not run. A file that names none is in Python. */
 export function kernelLanguage(metadata: Readonly<Record<string, unknown>>): CodeLanguage | undefined {
@@ -36,12 +36,15 @@ function nameIn(part: unknown, key: string): string {
 
 /** The metadata of a notebook that was not imported. */
 export function newMetadata(paragraphs: readonly Paragraph[]): Record<string, unknown> {
-  const used = paragraphs.find(({ language }) => isCode(language) && language !== "sql")?.language ?? DEFAULT_LANGUAGE;
-  const { displayName, name, language } = KERNELS[isCode(used) && used !== "sql" ? used : DEFAULT_LANGUAGE];
+  const [used = DEFAULT_LANGUAGE] = paragraphs.flatMap(
+    (paragraph) => KERNEL_LANGUAGES.find((each) => each === paragraph.language) ?? [],
+  );
+  const { displayName, name, language } = KERNELS[used];
   return { kernelspec: { display_name: displayName, language, name }, language_info: { name: language } };
 }
 
-const KERNELS: Record<Exclude<CodeLanguage, "sql">, { displayName: string; name: string; language: string }> = {
+const KERNEL_LANGUAGES = ["python", "scala", "r"] as const;
+const KERNELS: Record<(typeof KERNEL_LANGUAGES)[number], { displayName: string; name: string; language: string }> = {
   python: { displayName: "Python 3", name: "python3", language: "python" },
   scala: { displayName: "Scala", name: "scala", language: "scala" },
   r: { displayName: "R", name: "ir", language: "R" },

@@ -97,14 +97,15 @@ function sendBytes(tx: Tx, id: number, [texts, rest]: readonly [string, string |
   tx.send("update note set bytes = $2 where id = $1", [id, bytes]);
 }
 
-/** The content does not pass through this process: it can have tens of megabytes. */
-export function copyContent(tx: Tx, from: number, to: number): void {
-  tx.send(
+/** Outputs do not pass through this process: they can have tens of megabytes. Undefined: the original was deleted. */
+export async function copyContent(tx: Tx, from: number, to: number): Promise<readonly Paragraph[] | undefined> {
+  const [row] = await tx.query<Pick<NoteContent, "paragraphs">>(
     `insert into note_content (note_id, paragraphs, notebook)
-     select $2, paragraphs, notebook from note_content where note_id = $1`,
+     select $2, paragraphs, notebook from note_content where note_id = $1 returning paragraphs`,
     [from, to],
   );
   tx.send("update note set bytes = (select o.bytes from note o where o.id = $1) where id = $2", [from, to]);
+  return row?.paragraphs;
 }
 
 /**

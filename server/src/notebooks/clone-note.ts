@@ -1,0 +1,45 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import type { WithFolders } from "../folders/contract.ts";
+import { notFound } from "../lib/fault.ts";
+import { checkLocationName } from "../lib/location-name.ts";
+import { findDestination, MAY_CREATE_NOTES } from "./destination.ts";
+import { Note, noteObject } from "./note.ts";
+import { addRow } from "./note-changes.ts";
+import { Location, noteFields } from "./note-fields.ts";
+import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { copyContent } from "./store/notes.ts";
+
+export const cloneNote = operation({
+  id: "notebook_clone",
+  summary: "Clone a notebook",
+  description:
+    "Copies paragraphs and outputs, but not the policy. Needs read on the notebook and the permission to create one in " +
+    "the folder. By default the clone has the same name and lies in your own home.",
+  tag: "Notebooks",
+  method: "PUT",
+  paths: { "v1.2": "/notebooks/:note_id/clone" },
+  access: {
+    permission: OBJECT_PERMISSIONS.note.read,
+    object: { type: "note", action: "read" },
+    judges: ["folder"],
+  },
+  params: NoteParams,
+  body: Type.Object({ name: Type.Optional(noteFields.name), location: Type.Optional(Location) }),
+  reply: Note,
+  find: noteInPath,
+
+  async handle({ found, body, caller, reader, authorise, change }, { folders }: WithFolders) {
+    if (body.name !== undefined) checkLocationName("name", body.name);
+    const destination = await findDestination(folders, reader, { type: "notes", location: body.location, caller });
+    await authorise(destination.policyObject, "write", MAY_CREATE_NOTES);
+    return change(async (tx, audit) => {
+      const fields = { ...found, name: body.name ?? found.name };
+      const row = await addRow({ tx, audit, folders, caller }, destination, fields);
+      const paragraphs = await copyContent(tx, found.id, row.id);
+      if (paragraphs === undefined) throw notFound();
+      return noteObject(row, { paragraphs }, destination.location);
+    });
+  },
+});

@@ -1,0 +1,49 @@
+import { Type } from "typebox";
+import { operation } from "../../access/operation.ts";
+import type { PermissionRow } from "../../access/permission.ts";
+import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
+import type { WithFolders } from "../../folders/contract.ts";
+import { Id } from "../../http/schema.ts";
+import { notFound } from "../../lib/fault.ts";
+import { checkLocationName } from "../../lib/location-name.ts";
+import { findDestination, lockDestination, nameTaken } from "../destination.ts";
+import { Location, noteFields } from "../note-fields.ts";
+import { policyObjectOf } from "../note-in-path.ts";
+import { findNote } from "../store/notes.ts";
+import { ListedDashboard, listedDashboard } from "./dashboard.ts";
+import { insertDashboard, lockPublishedNote, publishContent } from "./store.ts";
+
+const MAY_CREATE: PermissionRow = { groups: ["system-user", "system-admin"], role: "notebook_dashboards:create" };
+
+export const createDashboard = operation({
+  id: "notebook_dashboard_create",
+  summary: "Publish a notebook as a dashboard",
+  description: "Copies its paragraphs and outputs. Needs update on the notebook and write on the folder.",
+  tag: "Dashboards",
+  method: "POST",
+  paths: { "v1.2": "/notebook_dashboards" },
+  access: { permission: MAY_CREATE, object: { type: "folder", action: "write" }, judges: ["note"] },
+  body: Type.Object({ note_id: Id, name: noteFields.name, location: Type.Optional(Location) }),
+  reply: ListedDashboard,
+  find: ({ given, reader, caller }, { folders }: WithFolders) =>
+    findDestination(folders, reader, { type: "notebook_dashboards", location: given().location, caller }),
+
+  async handle({ found, body, caller, reader, authorise, change }, { folders }: WithFolders) {
+    const { note_id: noteId, name } = body;
+    checkLocationName("name", name);
+    const note = await findNote(reader, noteId);
+    if (note === undefined) throw notFound();
+    await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
+    return change(async (tx, audit) => {
+      await lockDestination(folders, tx, found);
+      if (!(await lockPublishedNote(tx, noteId))) throw notFound();
+      const { folderId, homeId } = found.place;
+      const { membershipId: ownerId, userId } = caller;
+      const row = await insertDashboard(tx, { name, noteId, folderId, homeId, ownerId, userId });
+      if (row === undefined) throw nameTaken(name, found.location, "dashboard");
+      await publishContent(tx, row.id, noteId);
+      audit.object = `dashboard/${row.id}`;
+      return listedDashboard(row, found.location);
+    });
+  },
+});

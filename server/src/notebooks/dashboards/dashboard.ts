@@ -1,0 +1,53 @@
+import { Type, type Static } from "typebox";
+import type { Place } from "../../access/policy/policy.ts";
+import { Id, Nullable, Timestamp } from "../../http/schema.ts";
+import { isoSeconds } from "../../lib/clock.ts";
+import { Paragraph } from "../paragraphs.ts";
+import type { NoteContent } from "../store/notes.ts";
+import type { DashboardRow } from "./store.ts";
+
+/** A dashboard: a read-only copy of a notebook, with its outputs, as of its last publication. */
+const fields = {
+  id: Id,
+  name: Type.String({ description: "Unique in its folder" }),
+  location: Type.String({ description: "The folder that it lies in", examples: ["Common/reports"] }),
+  note_id: Nullable(Type.Integer({ description: "The notebook; null: it was deleted" })),
+  user_id: Nullable(Type.Integer({ description: "The user who created it" })),
+  created_at: Timestamp,
+  updated_at: Type.String({ ...Timestamp, description: "When it was last published" }),
+};
+
+const Shown = Type.Object({
+  ...Paragraph.properties,
+  outputs: Type.Array(Type.Unknown(), { description: "As in .ipynb files (nbformat 4)" }),
+});
+
+export const Dashboard = Type.Object({ ...fields, paragraphs: Type.Array(Shown) }, { title: "Dashboard" });
+
+/** Lists and changes do not read the content. */
+export const ListedDashboard = Type.Object(fields, { title: "ListedDashboard" });
+
+export function dashboardObject(row: DashboardRow & NoteContent, location: string): Static<typeof Dashboard> {
+  const cells = row.notebook?.cells ?? [];
+  const paragraphs = row.paragraphs.map(({ language, text }, index) => {
+    const outputs = cells[index]?.outputs;
+    return { language, text, outputs: Array.isArray(outputs) ? outputs : [] };
+  });
+  return { ...listedDashboard(row, location), paragraphs };
+}
+
+export function listedDashboard(row: DashboardRow, location: string): Static<typeof ListedDashboard> {
+  return {
+    id: row.id,
+    name: row.name,
+    location,
+    note_id: row.noteId,
+    user_id: row.userId,
+    created_at: isoSeconds(row.createdAt),
+    updated_at: isoSeconds(row.updatedAt),
+  };
+}
+
+export function placeOf({ folderId, homeId }: Pick<DashboardRow, "folderId" | "homeId">): Place {
+  return { type: "notebook_dashboards", folderId, homeId };
+}

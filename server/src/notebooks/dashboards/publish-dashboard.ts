@@ -1,0 +1,50 @@
+import { operation } from "../../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
+import type { Queryable } from "../../db/database.ts";
+import type { WithFolders } from "../../folders/contract.ts";
+import { invalid, notFound } from "../../lib/fault.ts";
+import { policyObjectOf } from "../note-in-path.ts";
+import { findNote, type NoteRow } from "../store/notes.ts";
+import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
+import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
+import { lockPublishedNote, publishContent } from "./store.ts";
+
+export const publishDashboard = operation({
+  id: "notebook_dashboard_publish",
+  summary: "Publish a dashboard again",
+  description: "Replaces its content by that of its notebook. Needs update on the notebook and write on the folder.",
+  tag: "Dashboards",
+  method: "PUT",
+  paths: { "v1.2": "/notebook_dashboards/:dashboard_id/publish" },
+  access: {
+    permission: OBJECT_PERMISSIONS.dashboard.update,
+    object: { type: "dashboard", action: "update" },
+    judges: ["note"],
+  },
+  params: DashboardParams,
+  reply: ListedDashboard,
+  find: dashboardInPath,
+
+  async handle({ found, reader, authorise, change }, { folders }: WithFolders) {
+    const note = await publishedNote(reader, found.noteId);
+    await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
+    return change(async (tx, audit) => {
+      if (!(await lockPublishedNote(tx, note.id))) throw noteDeleted();
+      const row = await publishContent(tx, found.id, note.id);
+      if (row === undefined) throw notFound();
+      audit.object = `dashboard/${found.id}`;
+      const [location = ""] = await folders.locations(tx, [placeOf(row)]);
+      return listedDashboard(row, location);
+    });
+  },
+});
+
+async function publishedNote(reader: Queryable, id: number | null): Promise<NoteRow> {
+  const note = id === null ? undefined : await findNote(reader, id);
+  if (note === undefined) throw noteDeleted();
+  return note;
+}
+
+function noteDeleted() {
+  return invalid("note_id", "names no notebook any more: it was deleted. Publish another notebook as a new dashboard.");
+}

@@ -1,0 +1,38 @@
+import { setImmediate } from "node:timers/promises";
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { StreamReply } from "../http/stream-reply.ts";
+import { notFound } from "../lib/fault.ts";
+import { writeIpynb } from "./ipynb/write-ipynb.ts";
+import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { readNoteContent, type NoteContent } from "./store/notes.ts";
+
+export const exportNote = operation({
+  id: "notebook_export",
+  summary: "Export a notebook as an .ipynb file",
+  description: "The JSON of the file (nbformat 4), with the outputs and metadata that were imported.",
+  tag: "Notebooks",
+  method: "GET",
+  paths: { "v1.2": "/notebooks/:note_id/export" },
+  access: { permission: OBJECT_PERMISSIONS.note.read, object: { type: "note", action: "read" } },
+  params: NoteParams,
+  replyHeaders: { "Content-Disposition": "The notebook's name, with the suffix .ipynb" },
+  find: noteInPath,
+
+  async handle({ found, reader }) {
+    const content = await readNoteContent(reader, found.id);
+    if (content === undefined) throw notFound();
+    const name = encodeURIComponent(found.name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+    return new StreamReply("application/json", chunksOf(content), {
+      "Content-Disposition": `attachment; filename*=UTF-8''${name}.ipynb`,
+    });
+  },
+});
+
+/** Written cell by cell, so that a large notebook does not delay other requests. */
+async function* chunksOf({ paragraphs, notebook }: NoteContent): AsyncGenerator<string> {
+  for (const chunk of writeIpynb(paragraphs, notebook)) {
+    yield chunk;
+    await setImmediate();
+  }
+}

@@ -1,0 +1,57 @@
+import type { Static } from "typebox";
+import type { Caller } from "../access/caller.ts";
+import type { AuditNote } from "../access/operation.ts";
+import type { Tx } from "../db/database.ts";
+import { isUniqueViolation } from "../db/store-fault.ts";
+import type { Folders, FoundPlace } from "../folders/contract.ts";
+import { lockDestination, nameTaken } from "./destination.ts";
+import { noteObject, type Note } from "./note.ts";
+import { insertContent, insertNote, type NoteContent, type NoteFields, type NoteRow } from "./store/notes.ts";
+
+/** Steps that several operations share inside their transactions. */
+export interface NoteChange {
+  readonly tx: Tx;
+  readonly audit: AuditNote;
+  readonly folders: Folders;
+  readonly caller: Caller;
+}
+
+export async function addNote(
+  change: NoteChange,
+  destination: FoundPlace,
+  fields: NoteFields,
+  content: NoteContent,
+): Promise<Static<typeof Note>> {
+  const row = await addRow(change, destination, fields);
+  insertContent(change.tx, row.id, content);
+  return noteObject(row, content, destination.location);
+}
+
+/** Its content must follow. */
+export async function addRow(
+  { tx, audit, folders, caller }: NoteChange,
+  destination: FoundPlace,
+  fields: NoteFields,
+): Promise<NoteRow> {
+  await lockDestination(folders, tx, destination);
+  const { folderId, homeId } = destination.place;
+  const row = await insertNote(tx, {
+    ...fields,
+    folderId,
+    homeId,
+    ownerId: caller.membershipId,
+    userId: caller.userId,
+  });
+  if (row === undefined) throw nameTaken(fields.name, destination.location, "notebook");
+  audit.object = `note/${row.id}`;
+  return row;
+}
+
+/** For updates of name or place. */
+export async function unlessTaken(update: Promise<NoteRow>, name: string, location: string): Promise<NoteRow> {
+  try {
+    return await update;
+  } catch (error) {
+    throw isUniqueViolation(error, "note_place") ? nameTaken(name, location, "notebook") : error;
+  }
+}

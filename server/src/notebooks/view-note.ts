@@ -1,0 +1,27 @@
+import { operation } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import type { WithFolders } from "../folders/contract.ts";
+import { notFound } from "../lib/fault.ts";
+import { Note, noteObject, placeOf } from "./note.ts";
+import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { readNoteTexts } from "./store/notes.ts";
+
+export const viewNote = operation({
+  id: "notebook_view",
+  summary: "View a notebook",
+  description: "With its paragraphs; outputs are in the export.",
+  tag: "Notebooks",
+  method: "GET",
+  paths: { "v1.2": "/notebooks/:note_id" },
+  access: { permission: OBJECT_PERMISSIONS.note.read, object: { type: "note", action: "read" } },
+  params: NoteParams,
+  reply: Note,
+  find: noteInPath,
+
+  async handle({ found, reader }, { folders }: WithFolders) {
+    const note = await readNoteTexts(reader, found.id);
+    if (note === undefined) throw notFound();
+    const [location = ""] = await folders.locations(reader, [placeOf(note)]);
+    return noteObject(note, note, location);
+  },
+});
