@@ -270,8 +270,8 @@ create table dashboard (
 create table dashboard_content (
   dashboard_id bigint not null,
   account_id bigint default current_account_id() not null,
-  paragraphs jsonb not null,
-  notebook jsonb
+  paragraphs json not null,
+  notebook json
 );
 
 create table folder (
@@ -360,8 +360,8 @@ create table note (
 create table note_content (
   note_id bigint not null,
   account_id bigint default current_account_id() not null,
-  paragraphs jsonb not null,
-  notebook jsonb
+  paragraphs json not null,
+  notebook json
 );
 
 create table object_policy (
@@ -624,7 +624,7 @@ CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, 
 CREATE INDEX dashboard_by_folder ON public.dashboard USING btree (folder_id) WHERE (folder_id IS NOT NULL);
 CREATE INDEX dashboard_by_home ON public.dashboard USING btree (home_id) WHERE (home_id IS NOT NULL);
 CREATE INDEX dashboard_by_note ON public.dashboard USING btree (note_id) WHERE (note_id IS NOT NULL);
-CREATE INDEX dashboard_by_owner ON public.dashboard USING btree (owner_id) WHERE (owner_id IS NOT NULL);
+CREATE INDEX dashboard_by_owner ON public.dashboard USING btree (owner_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX dashboard_by_user ON public.dashboard USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX dashboard_in_folder ON public.dashboard USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id);
 CREATE UNIQUE INDEX dashboard_place ON public.dashboard USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), name);
@@ -651,12 +651,12 @@ CREATE INDEX metastore_secret_sealed ON public.metastore USING btree (SUBSTRING(
 
 CREATE INDEX note_by_folder ON public.note USING btree (folder_id) WHERE (folder_id IS NOT NULL);
 CREATE INDEX note_by_home ON public.note USING btree (home_id) WHERE (home_id IS NOT NULL);
-CREATE INDEX note_by_owner ON public.note USING btree (owner_id) WHERE (owner_id IS NOT NULL);
+CREATE INDEX note_by_owner ON public.note USING btree (owner_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX note_by_user ON public.note USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX note_in_folder ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id);
 CREATE INDEX note_in_folder_without_policy ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (NOT has_policy);
 CREATE UNIQUE INDEX note_place ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), name);
-CREATE INDEX note_with_policy ON public.note USING btree (account_id, id) WHERE has_policy;
+CREATE INDEX note_with_policy ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE has_policy;
 
 CREATE INDEX note_content_by_account ON public.note_content USING btree (account_id);
 

@@ -137,6 +137,24 @@ const CLUSTERS_AND_APPS: Record<string, TableEntry> = {
   app_delete: both("app:delete"),
 };
 
+/** Notebooks and dashboards: cloning needs the permission to read the original, and then to create in the folder. */
+const NOTEBOOKS: Record<string, TableEntry> = {
+  notebook_create: both("note:create"),
+  notebook_import: both("note:create"),
+  notebook_list: both("note:read"),
+  notebook_view: both("note:read"),
+  notebook_export: both("note:read"),
+  notebook_clone: both("note:read"),
+  notebook_edit: both("note:update"),
+  notebook_move: both("note:update"),
+  notebook_delete: both("note:delete"),
+  notebook_dashboard_create: both("notebook_dashboards:create"),
+  notebook_dashboard_list: both("notebook_dashboards:read"),
+  notebook_dashboard_view: both("notebook_dashboards:read"),
+  notebook_dashboard_publish: both("notebook_dashboards:update"),
+  notebook_dashboard_delete: both("notebook_dashboards:delete"),
+};
+
 const OPERATORS: Record<string, TableEntry> = {
   account_list: "operator",
   account_features_view: "operator",
@@ -146,7 +164,7 @@ const OPERATORS: Record<string, TableEntry> = {
 };
 
 export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
-  [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, OPERATORS].flatMap(Object.entries),
+  [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, NOTEBOOKS, OPERATORS].flatMap(Object.entries),
 );
 
 /** Alternative permissions of operations whose body decides what is done. */

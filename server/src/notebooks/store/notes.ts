@@ -147,6 +147,7 @@ export async function deleteNote(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("delete from note where id = $1 returning id", [id])).length > 0;
 }
 
-export function markPolicy(tx: Tx, id: number, hasPolicy: boolean): void {
-  tx.send("update note set has_policy = $2 where id = $1", [id, hasPolicy]);
+/** Lists find notebooks with policies by an index of their own. False: it has been deleted. */
+export async function lockNoteForPolicy(tx: Tx, id: number, hasPolicy: boolean): Promise<boolean> {
+  return (await tx.query("update note set has_policy = $2 where id = $1 returning id", [id, hasPolicy])).length > 0;
 }
