@@ -13,7 +13,6 @@ import { outcomeServices, type OutcomeServices } from "../commands/outcome-servi
 import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { folderFinder, folders } from "../folders/find-place.ts";
-import { folders } from "../folders/find-place.ts";
 import { noteFinder } from "../notebooks/note-finder.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
@@ -69,8 +68,7 @@ export function composeServices(
     config,
     accountSettings,
     addAccountDefaults: addDefaultCluster,
-    objectFinders: { cluster: clusterFinder, folder: folderFinder },
-    objectFinders: { cluster: clusterFinder, note: noteFinder },
+    objectFinders: { cluster: clusterFinder, folder: folderFinder, note: noteFinder },
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,
