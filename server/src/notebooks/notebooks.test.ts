@@ -76,10 +76,10 @@ describe("POST /notebooks", () => {
     expect((await account.get("/notebooks")).notebooks).toEqual([]);
   });
 
-  test("accepts texts up to their limits", async () => {
+  test("accepts a text of the maximum length, although its JSON is longer", async () => {
     const account = await given.account();
-    const paragraphs = Array(8).fill({ language: "python", text: "\n".repeat(2 ** 20) });
-    expect((await account.post("/notebooks", { name: "a", paragraphs })).paragraphs).toHaveLength(8);
+    const paragraphs = [{ language: "python", text: "\n".repeat(2 ** 20) }];
+    expect((await account.post("/notebooks", { name: "a", paragraphs })).paragraphs).toEqual(paragraphs);
   });
 
   test.each(["Common/absent", "Users/absent@example.test"])(

@@ -1,0 +1,213 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Client } from "../../../test/support/client.ts";
+import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import { pythonFile } from "../../../test/support/ipynb-files.ts";
+
+const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+
+let admin: AccountClient;
+let user: MemberClient;
+let reader: MemberClient;
+let noteId: number;
+
+beforeEach(async () => {
+  admin = await given.account();
+  user = await given.member(admin, { groups: ["system-user"] });
+  reader = await given.member(admin, { groups: ["dashboard-user"] });
+  ({ id: noteId } = await user.post("/notebooks/import", { name: "a", location: "Common", notebook: pythonFile() }));
+});
+
+const publish = (client: Client, name = "sales"): Promise<{ id: number; updated_at: string }> =>
+  Promise.resolve(client.post("/notebook_dashboards", { note_id: noteId, name, location: "Common" }));
+
+async function listed(client: Client): Promise<number[]> {
+  const { notebook_dashboards: shown } = await client.get("/notebook_dashboards");
+  return shown.map(({ id }: { id: number }) => id);
+}
+
+function setFolderPolicy(location: string, elements: readonly unknown[]): Promise<unknown> {
+  const policy = JSON.stringify(elements);
+  return Promise.resolve(admin.put("/folders/policy", { location, type: "notebook_dashboards", policy }));
+}
+
+describe("a dashboard", () => {
+  test("is a copy of the notebook, with its outputs, until it is published again", async () => {
+    const created = await publish(user);
+    expect(created).toEqual({
+      id: expect.any(Number),
+      name: "sales",
+      location: "Common",
+      note_id: noteId,
+      user_id: expect.any(Number),
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: expect.stringMatching(/Z$/),
+    });
+    const first = await reader.get(`/notebook_dashboards/${created.id}`);
+    expect(first).toMatchObject(created);
+    const outputs = pythonFile().cells.map((cell) => cell.outputs ?? []);
+    expect(first.paragraphs.map((paragraph: { outputs: unknown }) => paragraph.outputs)).toEqual(outputs);
+    expect(first.paragraphs[2]).toEqual({ language: "sql", text: "select 1", outputs: [] });
+    await user.put(`/notebooks/${noteId}`, { paragraphs: [{ language: "markdown", text: "new" }] });
+    expect(await reader.get(`/notebook_dashboards/${created.id}`)).toEqual(first);
+    expect(await user.put(`/notebook_dashboards/${created.id}/publish`)).toMatchObject({ id: created.id });
+    const second = await reader.get(`/notebook_dashboards/${created.id}`);
+    expect(second.paragraphs).toEqual([{ language: "markdown", text: "new", outputs: [] }]);
+  });
+
+  test("of a notebook that was not imported has no outputs", async () => {
+    const paragraphs = [{ language: "sql", text: "select 1" }];
+    const { id } = await user.post("/notebooks", { name: "plain", paragraphs });
+    const dashboard = await user.post("/notebook_dashboards", { note_id: id, name: "plain" });
+    expect(dashboard.location).toBe(`Users/${user.email}`);
+    expect((await user.get(`/notebook_dashboards/${dashboard.id}`)).paragraphs).toEqual([
+      { language: "sql", text: "select 1", outputs: [] },
+    ]);
+  });
+
+  test("outlives its notebook, but cannot be published again then", async () => {
+    const { id } = await publish(user);
+    await user.delete(`/notebooks/${noteId}`);
+    expect(await reader.get(`/notebook_dashboards/${id}`)).toMatchObject({ note_id: null, name: "sales" });
+    await user.put(`/notebook_dashboards/${id}/publish`).refused(422, /^note_id names no notebook any more/);
+  });
+
+  test("can be deleted, and its notebook stays", async () => {
+    const { id } = await publish(user);
+    expect(await user.delete(`/notebook_dashboards/${id}`)).toEqual({ status: "deleted" });
+    await user.get(`/notebook_dashboards/${id}`).refused(404);
+    await user.delete(`/notebook_dashboards/${id}`).refused(404);
+    await user.get(`/notebooks/${noteId}`);
+  });
+
+  test("is listed by folder, in pages, without its content", async () => {
+    await admin.post("/folders", { name: "f", location: "Common", type: "notebook_dashboards" });
+    const body = { note_id: noteId, name: "below", location: "Common/f" };
+    const { id: below } = await user.post("/notebook_dashboards", body);
+    const { id } = await publish(user);
+    const { notebook_dashboards: shown, paging_info: paging } = await reader.get("/notebook_dashboards?per_page=1");
+    expect(shown).toEqual([expect.objectContaining({ id, location: "Common" })]);
+    expect(shown[0]).not.toHaveProperty("paragraphs");
+    expect(paging.next_page).toBe(2);
+    expect(await listed(reader)).toEqual([id, below]);
+    const inFolder = await reader.get("/notebook_dashboards?location=Common/f");
+    expect(inFolder.notebook_dashboards).toMatchObject([{ id: below, location: "Common/f" }]);
+  });
+});
+
+describe("POST /notebook_dashboards refuses", () => {
+  test.each([
+    [{ note_id: undefined }, 422, /^note_id is required/],
+    [{ note_id: "x" }, 422, /^note_id must be an integer/],
+    [{ note_id: 987_654_321 }, 404, /Not found/],
+    [{ name: undefined }, 422, /^name is required/],
+    [{ name: "a/b" }, 422, /^name must not contain a slash/],
+    [{ location: "x" }, 422, /^location must start with/],
+    [{ location: "Common/absent" }, 404, /Not found/],
+  ])("%j", async (body, status, message) => {
+    await user
+      .post("/notebook_dashboards", { note_id: noteId, name: "a", location: "Common", ...body })
+      .refused(status, message);
+    expect(await listed(user)).toEqual([]);
+  });
+
+  test("a name that its folder has", async () => {
+    await publish(user);
+    await user
+      .post("/notebook_dashboards", { note_id: noteId, name: "sales", location: "Common" })
+      .refused(409, /^name is taken: Common has a dashboard named sales/);
+  });
+
+  test("a notebook that the caller may not edit", async () => {
+    const policy = JSON.stringify([{ access: "deny", action: ["update"] }]);
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: noteId, policy });
+    const other = await given.member(admin, { groups: ["system-user"] });
+    const body = { note_id: noteId, name: "a", location: "Common" };
+    await other.post("/notebook_dashboards", body).refused(403, /the policy of the notebook denies update/);
+    const { id } = await publish(user);
+    await other.put(`/notebook_dashboards/${id}/publish`).refused(403, /the policy of the notebook denies update/);
+  });
+});
+
+describe("a dashboard-user", () => {
+  test("may read dashboards and nothing else", async () => {
+    const { id } = await publish(user);
+    expect(await listed(reader)).toEqual([id]);
+    await reader.get(`/notebook_dashboards/${id}`);
+    await reader.get("/notebook_dashboards/987654321").refused(404);
+    await reader.post("/notebook_dashboards", { note_id: noteId, name: "b" }).refused(403);
+    await reader.put(`/notebook_dashboards/${id}/publish`).refused(403);
+    await reader.delete(`/notebook_dashboards/${id}`).refused(403);
+    for (const path of [
+      "/notebooks",
+      `/notebooks/${noteId}`,
+      "/folders?type=notebook_dashboards",
+      "/commands",
+      "/clusters",
+      "/groups",
+    ]) {
+      await reader.get(path).refused(403);
+    }
+  });
+});
+
+describe("the policy of its folder", () => {
+  test("decides about reading and writing", async () => {
+    const outsider = await given.member(admin);
+    const { id } = await publish(user);
+    const to = { condition: { svc_users: [outsider.membershipId] } };
+    await setFolderPolicy("Common", [
+      { access: "allow", action: ["read"], ...to },
+      { access: "deny", action: ["read"], condition: { svc_users: [reader.membershipId] } },
+    ]);
+    await outsider.get(`/notebook_dashboards/${id}`);
+    expect(await listed(outsider)).toEqual([id]);
+    await outsider.delete(`/notebook_dashboards/${id}`).refused(403);
+    await reader.get(`/notebook_dashboards/${id}`).refused(403, /the policy of the folder denies read/);
+    expect(await listed(reader)).toEqual([]);
+    await setFolderPolicy("Common", [{ access: "allow", action: ["write"], ...to }]);
+    await outsider.get(`/notebook_dashboards/${id}`).refused(403);
+    await outsider.put(`/notebook_dashboards/${id}/publish`).refused(403, /needs .* note:update/);
+    await outsider.delete(`/notebook_dashboards/${id}`);
+  });
+
+  test("in the other tree decides nothing, and a dashboard has no policy of its own", async () => {
+    const { id } = await publish(user);
+    await admin.put("/folders/policy", { location: "Common", type: "notes", policy: '[{"access":"deny"}]' });
+    await reader.get(`/notebook_dashboards/${id}`);
+    await admin
+      .put("/object_policy/policy", { source_type: "dashboard", source_id: id, policy: "[]" })
+      .refused(422, /^source_type must be one of/);
+  });
+
+  test("does not keep out the one who published it", async () => {
+    const { id } = await publish(user);
+    await setFolderPolicy("Common", [{ access: "deny" }]);
+    await user.get(`/notebook_dashboards/${id}`);
+    expect(await listed(user)).toEqual([id]);
+    await user.delete(`/notebook_dashboards/${id}`);
+  });
+});
+
+describe("a dashboard of another account", () => {
+  test("is 404 in every operation, as one that never existed", async () => {
+    const { id } = await publish(user);
+    const stranger = await given.account();
+    for (const [method, path] of [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["PUT", "/publish"],
+    ] as const) {
+      const [foreign, unknown] = [
+        await stranger.call(method, `/notebook_dashboards/${id}${path}`).refused(404),
+        await stranger.call(method, `/notebook_dashboards/987654321${path}`).refused(404),
+      ];
+      expect(foreign.text).toBe(unknown.text);
+    }
+    await stranger.post("/notebook_dashboards", { note_id: noteId, name: "a" }).refused(404);
+    expect(await listed(user)).toEqual([id]);
+  });
+
+  test("needs a token", async () => {
+    await given.anonymous().get("/notebook_dashboards").refused(401);
+  });
+});
