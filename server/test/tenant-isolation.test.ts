@@ -141,6 +141,9 @@ describe("the other account", () => {
       "victim-pending@example.test",
       "victim-group",
       "victim-role",
+      "victim-notebook",
+      "victim-text",
+      "victim-dashboard",
     ]) {
       expect(read.join("\n")).toContain(secret);
     }
@@ -182,6 +185,11 @@ const WORKING_BODIES: Record<string, (objects: Record<string, string>) => Record
   user_disable: ({ users }) => ({ svc_user_id: users }),
   cluster_label_reassign: ({ cluster_id: cluster }) => ({ destination_cluster: cluster, label: "own-label" }),
   account_edit: () => ({}),
+  notebook_create: () => ({ name: "created" }),
+  notebook_import: () => ({ name: "imported", notebook: { nbformat: 4, metadata: {}, cells: [] } }),
+  notebook_clone: () => ({ name: "cloned" }),
+  notebook_move: () => ({ location: "Common" }),
+  notebook_dashboard_create: ({ note_id: id }) => ({ note_id: id, name: "published" }),
   object_policy_set: ({ cluster_id: id }) => ({ source_type: "cluster", source_id: id, policy: "[]" }),
   folder_rename: ({ folder_id: id }) => ({ folder_id: id, name: "renamed", type: "notes" }),
   folder_move: ({ folder: location }) => ({ location, destination_location: "Common", type: "notes" }),
@@ -203,6 +211,7 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (id === "cluster_edit") await own.account.put(`/clusters/${own.objects.cluster_id}`, { labels: ["own-label"] });
   if (id === "group_edit") await own.account.put(`/groups/${own.objects.group_id}`, { name: "own-group" });
   if (id === "account_edit") await own.account.put("/api/v2/accounts", { name: "own-account" });
+  if (id === "notebook_edit") await own.account.put(`/notebooks/${own.objects.note_id}`, { name: "own-notebook" });
   if (id === "role_edit") await own.account.put(`/roles/${own.objects.role_id}`, { name: "own-role" });
   if (id === "folder_rename") {
     const body = { folder_id: own.objects.folder_id, name: "own-folder", type: "notes" };
@@ -213,6 +222,8 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
     `select 'groups/' || id as path from access_group where account_id = $1 and name = any ($2)
      union all select 'roles/' || id from access_role where account_id = $1 and name = any ($2)
      union all select 'folders/' || id from folder where account_id = $1 and name = any ($2)
+     union all select 'notebooks/' || id from note where account_id = $1 and name = any ($2)
+     union all select 'notebook_dashboards/' || id from dashboard where account_id = $1 and name = any ($2)
      union all select distinct 'clusters/' || cluster_id from cluster_label where account_id = $1 and label = any ($2)`,
     [own.account.accountId, names],
   );
@@ -284,11 +295,11 @@ async function probesOf({ accountId }: AccountClient): Promise<Probe[]> {
   const ids = await Promise.all(
     tables
       .filter(({ hasId }) => hasId)
-      .map(async ({ name }): Promise<Probe[]> => {
+      .map(async ({ name }, at): Promise<Probe[]> => {
         const rows = await system.query<{ id: number }>(`select id from ${name} where account_id = $1 order by id`, [
           accountId,
         ]);
-        return rows.slice(-1).map(({ id }) => ({ kind: name, foreign: String(id), unknown: "98765" }));
+        return rows.slice(-1).map(({ id }) => ({ kind: name, foreign: String(id), unknown: String(97_000 + at) }));
       }),
   );
   const users = await system.query<{ id: number }>(
@@ -308,7 +319,7 @@ async function probesOf({ accountId }: AccountClient): Promise<Probe[]> {
       foreign: all.map(({ foreign }) => foreign).join(","),
       unknown: all.map((_, at) => 98_700 + at).join(","),
     },
-    ...users.slice(0, 1).map(({ id }) => ({ kind: "app_user", foreign: String(id), unknown: "98765" })),
+    ...users.slice(0, 1).map(({ id }) => ({ kind: "app_user", foreign: String(id), unknown: "98764" })),
     { kind: "account", foreign: String(accountId), unknown: "98765" },
     named("group name", "victim-group"),
     named("role name", "victim-role"),

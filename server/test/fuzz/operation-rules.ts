@@ -84,6 +84,15 @@ const common: Fields = {
   label: among(["default", "@own:label"], ["no-such-label", [], {}]),
 };
 
+const locationName = text(255, { bad: ["a/b", ".", "..", "a\nb"] });
+const location = among(["Common"], ["Elsewhere", "Users/nobody", "Common//x", "", [], {}]);
+const paragraphs = among(
+  [[], [{ language: "sql", text: "select 1" }]],
+  [{}, [{ language: "perl", text: "x" }], [{ language: "sql" }], Array(2001).fill({ language: "sql", text: "" })],
+);
+const note: Fields = { name: locationName, note_type: oneOf("spark"), label: text(255, { mayBeEmpty: true }) };
+const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] };
+
 const history: Fields = {
   ...paging,
   all_users: among([0, 1, "0", "1"], ["x", "2"]),
@@ -175,6 +184,30 @@ export const OPERATION_RULES: readonly OperationRules[] = [
       action: required(among(["read", "update", "terminate", "manage"], ["no-such-value", "write"])),
       user: among(["@own:users"], ["no-such-user", "987654"]),
     },
+  },
+  ...none("notebook_view", "notebook_delete", "notebook_export"),
+  ...none("notebook_dashboard_view", "notebook_dashboard_publish", "notebook_dashboard_delete"),
+  { operationId: "notebook_list", query: { ...paging, location } },
+  { operationId: "notebook_dashboard_list", query: { ...paging, location } },
+  { operationId: "notebook_create", body: { ...note, name: required(locationName), location, paragraphs } },
+  {
+    operationId: "notebook_edit",
+    body: { ...note, paragraphs, updated_at: among([null], ["yesterday", "2026-01-31", [], {}]) },
+  },
+  { operationId: "notebook_clone", body: { name: locationName, location } },
+  { operationId: "notebook_move", body: { location: required(location) } },
+  {
+    operationId: "notebook_import",
+    body: {
+      ...note,
+      name: required(locationName),
+      location,
+      notebook: required(among([file], ["x", [], {}, { ...file, nbformat: 3 }, { ...file, cells: [{}] }])),
+    },
+  },
+  {
+    operationId: "notebook_dashboard_create",
+    body: { note_id: required(among(["@own:note_id"], ["x", 0, [], {}])), name: required(locationName), location },
   },
   { operationId: "account_create", body: account, inside: "account" },
   { operationId: "account_create_v1_2", body: accountV1, inside: "account" },

@@ -97,6 +97,12 @@ export class World {
         return String((await this.#makeFolder("identified")).id);
       case "folder":
         return (await this.#makeFolder("located")).location;
+      case "note_id":
+        return String((await account.post("/notebooks", { name: "mine" })).id);
+      case "dashboard_id": {
+        const noteId = await this.object("note_id");
+        return String((await account.post("/notebook_dashboards", { note_id: noteId, name: "mine" })).id);
+      }
       case "account_id":
         return String(account.accountId);
       case "node_id":

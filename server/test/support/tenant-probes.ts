@@ -101,8 +101,20 @@ const POLICY_FORMS: readonly Form[] = [
     body: (id, works) => policyOf({ svc_groups: [Number(id)] }, works),
   },
 ];
+/** A member's home as the location of a notebook or a dashboard. */
+const HOME: Form = {
+  name: "a home",
+  takes: "name",
+  works: "email",
+  body: (email, works) => ({ ...works, location: `Users/${email}` }),
+};
 
 export const FORMS: Record<string, readonly Form[]> = {
+  notebook_create: [HOME],
+  notebook_import: [HOME],
+  notebook_clone: [HOME],
+  notebook_move: [HOME],
+  notebook_dashboard_create: [HOME],
   command_submit: [
     { name: "a script", takes: "location", works: "object", body: (uri) => ({ ...SPARK, script_location: uri }) },
     {

@@ -32,6 +32,7 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
     policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
   });
   const app = await account.post("/apps", { name: `${name}-app`, config: { "spark.app.name": `${name}-config` } });
+  const notebooks = await addNotebooks(account, name);
   const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
   const commandId = await runCommand(account, name);
   const publishing = "select from command_publishing where account_id = $1";
@@ -50,7 +51,9 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
     storage,
     objects: {
       ...people,
+      ...notebooks,
       account_id: String(account.accountId),
+      email: account.email,
       cluster_id: String(cluster.id),
       folder_id: String(folder.id),
       folder: `Common/${name}-folder`,
@@ -81,6 +84,14 @@ async function addPeople(given: Given, account: AccountClient, name: string): Pr
     users: String(member.membershipId),
     ids: String(id),
   };
+}
+
+async function addNotebooks(account: AccountClient, name: string): Promise<Record<string, string>> {
+  const paragraphs = [{ language: "sql", text: `select '${name}-text'` }];
+  const note = await account.post("/notebooks", { name: `${name}-notebook`, location: "Common", paragraphs });
+  const body = { note_id: note.id, name: `${name}-dashboard`, location: "Common" };
+  const dashboard = await account.post("/notebook_dashboards", body);
+  return { note_id: String(note.id), dashboard_id: String(dashboard.id) };
 }
 
 /** A command with a result, a log, and everything by which a command can be found. */
