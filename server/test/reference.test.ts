@@ -85,6 +85,8 @@ async function readersValues(operator: AccountClient) {
   const { roles: role } = await operator.post("/roles", { name: "one" });
   const cluster = await operator.post("/clusters", { labels: ["one"], engine: { type: "local" } });
   const { folder } = await operator.post("/folders", { name: "one", location: "Common", type: "notes" });
+  const note = await operator.post("/notebooks", { name: "one" });
+  const dashboard = await operator.post("/notebook_dashboards", { note_id: note.id, name: "one" });
   await operator.post("/whitelist_ip", { ip_cidr: "198.51.100.1" });
   await operator.post("/whitelist_ip", { ip_cidr: "198.51.100.2" });
   const { account_whitelisted_ips: addresses } = await operator.get("/whitelist_ip");
@@ -103,6 +105,8 @@ async function readersValues(operator: AccountClient) {
       GROUP_ID: String(group.id),
       ROLE_ID: String(role.id),
       CLUSTER_ID: String(cluster.id),
+      NOTE_ID: String(note.id),
+      DASHBOARD_ID: String(dashboard.id),
       SOURCE_ID: String(cluster.id),
       FOLDER_ID: String(folder.id),
       ACCOUNT_ID: String(operator.accountId),
@@ -141,6 +145,7 @@ describe("the curl lines of the reference", () => {
       const filled = line
         .replace('"the-code-of-the-invitation"', JSON.stringify(code))
         .replace('"the-id-of-the-cluster"', JSON.stringify(variables.CLUSTER_ID))
+        .replace('"note_id":1', `"note_id":${variables.NOTE_ID}`)
         .replace('"svc_user_id":"ada@example.com"', `"svc_user_id":${JSON.stringify(member)}`);
       answers.set(id, await run(filled, { ...variables, IDS: line.includes("$IDS") ? (ids.pop() ?? "") : "" }));
     }

@@ -187,6 +187,7 @@ const WORKING_BODIES: Record<string, (objects: Record<string, string>) => Record
   account_edit: () => ({}),
   notebook_create: () => ({ name: "created" }),
   notebook_import: () => ({ name: "imported", notebook: { nbformat: 4, metadata: {}, cells: [] } }),
+  notebook_edit: () => ({ name: "edited", label: "" }),
   notebook_clone: () => ({ name: "cloned" }),
   notebook_move: () => ({ location: "Common" }),
   notebook_dashboard_create: ({ note_id: id }) => ({ note_id: id, name: "published" }),
@@ -211,7 +212,9 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (id === "cluster_edit") await own.account.put(`/clusters/${own.objects.cluster_id}`, { labels: ["own-label"] });
   if (id === "group_edit") await own.account.put(`/groups/${own.objects.group_id}`, { name: "own-group" });
   if (id === "account_edit") await own.account.put("/api/v2/accounts", { name: "own-account" });
-  if (id === "notebook_edit") await own.account.put(`/notebooks/${own.objects.note_id}`, { name: "own-notebook" });
+  if (id === "notebook_edit") {
+    await own.account.put(`/notebooks/${own.objects.note_id}`, { name: "own-notebook", label: "" });
+  }
   if (id === "role_edit") await own.account.put(`/roles/${own.objects.role_id}`, { name: "own-role" });
   if (id === "folder_rename") {
     const body = { folder_id: own.objects.folder_id, name: "own-folder", type: "notes" };

@@ -27,6 +27,7 @@ export const cloneNote = operation({
   },
   params: NoteParams,
   body: Type.Object({ name: Type.Optional(noteFields.name), location: Type.Optional(Location) }),
+  example: { body: { name: "copy", location: "Common" } },
   reply: Note,
   find: noteInPath,
 

@@ -37,6 +37,7 @@ export const editNote = operation({
     location: Type.Optional(Type.String({ ...Location, description: "Must not differ; use move to change it" })),
     updated_at: Type.Optional(Type.String({ ...Timestamp, description: "As it was read" })),
   }),
+  example: { body: { label: "default", paragraphs: [{ language: "sql", text: "select 2 as two" }] } },
   reply: Note,
   find: noteInPath,
 

@@ -1,8 +1,11 @@
 import { setImmediate } from "node:timers/promises";
+import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 import { notFound } from "../lib/fault.ts";
+import { CELL_TYPES, NBFORMAT } from "./ipynb/stored-notebook.ts";
 import { writeIpynb } from "./ipynb/write-ipynb.ts";
 import { noteInPath, NoteParams } from "./note-in-path.ts";
 import { readNoteContent, type NoteContent } from "./store/notes.ts";
@@ -16,6 +19,15 @@ export const exportNote = operation({
   paths: { "v1.2": "/notebooks/:note_id/export" },
   access: { permission: OBJECT_PERMISSIONS.note.read, object: { type: "note", action: "read" } },
   params: NoteParams,
+  reply: Type.Object(
+    {
+      nbformat: Type.Literal(NBFORMAT),
+      nbformat_minor: Type.Integer(),
+      metadata: Type.Object({}, { additionalProperties: true }),
+      cells: Type.Array(Type.Object({ cell_type: OneOf(CELL_TYPES) }, { additionalProperties: true })),
+    },
+    { title: "Ipynb", additionalProperties: true },
+  ),
   replyHeaders: { "Content-Disposition": "The notebook's name, with the suffix .ipynb" },
   find: noteInPath,
 

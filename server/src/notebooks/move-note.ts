@@ -24,6 +24,7 @@ export const moveNote = operation({
   },
   params: NoteParams,
   body: Type.Object({ location: Type.String({ ...Location, description: "The folder" }) }),
+  example: { body: { location: "Common" } },
   reply: ListedNote,
   find: noteInPath,
 

@@ -97,12 +97,19 @@ async function checkStoredSecrets({ secrets }: PlannedRequest, reply: Reply, { a
   }
 }
 
+const TAKE_LARGE_BODIES: ReadonlySet<string> = new Set([
+  "command_submit",
+  "notebook_create",
+  "notebook_edit",
+  "notebook_import",
+]);
+
 /** Replaces a defect that the operation cannot have by one that it can have, or by none. */
 function withPossibleDefects(request: FuzzedRequest, { rules, route, permission }: FuzzedOperation): FuzzedRequest {
   const names = parametersOf(route);
   const chosen = names[request.targetAt % Math.max(names.length, 1)] ?? "";
   const isShared = permission === "operator" || ["schema", "table"].includes(chosen);
-  const mayBeLarge = rules.operationId === "command_submit" && request.payload === "too large";
+  const mayBeLarge = TAKE_LARGE_BODIES.has(rules.operationId) && request.payload === "too large";
   return {
     ...request,
     target: isShared && request.target === "foreign" ? "unknown" : request.target,

@@ -24,6 +24,7 @@ export const createDashboard = operation({
   paths: { "v1.2": "/notebook_dashboards" },
   access: { permission: MAY_CREATE, object: { type: "folder", action: "write" }, judges: ["note"] },
   body: Type.Object({ note_id: Id, name: noteFields.name, location: Type.Optional(Location) }),
+  example: { body: { note_id: 1, name: "sales", location: "Common" } },
   reply: ListedDashboard,
   find: ({ given, reader, caller }, { folders }: WithFolders) =>
     findDestination(folders, reader, { type: "notebook_dashboards", location: given().location, caller }),
