@@ -1,13 +1,6 @@
-import { scopeValues, verdictOn, type ReadScope } from "../../access/policy/read-scope.ts";
+import { scopeValues, verdictOn, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable } from "../../db/database.ts";
-import {
-  callersRules,
-  nextPlaces,
-  onePlace,
-  placeColumns,
-  placesFromTheTop,
-  type PlacedTable,
-} from "./readable-places.ts";
+import { nextPlaces, onePlace, placeColumns, placesFromTheTop, type PlacedTable } from "./readable-places.ts";
 
 /**
  * Pages of notebooks and dashboards in the order of their places, then of their ids. Hidden rows are not read: places
@@ -140,7 +133,7 @@ async function listBatch<Row extends object>(
             b.h as batch_home, s.id as batch_row, ${list.columns}
        from batch b
        left join (select * from shown order by f, h, id offset $5) s on true
-       left join ${list.table} o on o.id = s.id
+       left join lateral (select * from ${list.table} x where x.id = s.id limit 1) o on true
       order by s.f, s.h, s.id`,
     [from.folder, from.home, size, limit, offset, ...scopeValues(scope)],
   );
@@ -172,16 +165,16 @@ function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
     (select n.id, p.f, p.h from (select r.f, r.h from readable r order by r.f, r.h) p cross join lateral (
        select o.id from ${table} o
         where coalesce(o.folder_id, 0) = p.f and coalesce(o.home_id, 0) = p.h ${condition}
-        order by o.id limit $4::bigint + $5::bigint) n
+        order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint) n
      limit $4::bigint + $5::bigint)`;
   const own = `(select ${ofRow} from ${table} o where o.owner_id = $${SCOPE_AT + 1}::bigint and ${range} ${inOrder})`;
   if (!hasPolicies) return [inPlaces(""), own].join(" union ");
   const verdict = verdictOn(`'${table}'`, "o.id", SCOPE_AT);
   const allowed = `
     (select ${ofRow}
-       from (select distinct r.source_id from (${callersRules([table], SCOPE_AT)}) r where r.weight % 2 = 0) rule
-       join ${table} o on o.id = rule.source_id
-      where ${range} and ${verdict} % 2 = 0 ${inOrder})`;
+       from (${verdictsOf(`'${table}'`, SCOPE_AT)}) rule
+       cross join lateral (select * from ${table} x where x.id = rule.source_id limit 1) o
+      where rule.weight % 2 = 0 and ${range} ${inOrder})`;
   return [
     inPlaces("and not o.has_policy"),
     inPlaces(`and o.has_policy and coalesce(${verdict} % 2 = 0, true)`),

@@ -1,6 +1,5 @@
 import type { FolderType } from "../../access/policy/policy.ts";
-import { verdictOn } from "../../access/policy/read-scope.ts";
-import { matchingActions } from "../../access/policy/rules.ts";
+import { verdictsOf } from "../../access/policy/read-scope.ts";
 
 /**
  * SQL for the places (folders and roots) whose objects the caller may read, where the objects have no policy of their
@@ -39,28 +38,31 @@ export function onePlace({ type }: PlacedTable, scopeAt: number): string {
     ${judgedPlaces(type, scopeAt)}`;
 }
 
-/** The nearest verdict decides: that of the folder, of a folder above it, of the root. */
+/**
+ * The nearest verdict decides: that of the folder, of a folder above it, of the root. Each step up is one search by id,
+ * whatever the planner expects of the tables.
+ */
 function judgedPlaces(type: FolderType, scopeAt: number): string {
+  const folder = (id: string): string =>
+    `cross join lateral (select x.id, x.parent_id, x.home_id from folder x where x.id = ${id} limit 1) f`;
   return `
-    chain as materialized (select * from folder_chain(array(select p.f from place p where p.f > 0))),
-    nearest as (
-      select distinct on (c.start_id) c.start_id, v.weight
-        from chain c join (
-          select d.folder_id, ${verdictOn("'folder'", "d.folder_id", scopeAt)} as weight
-            from (select distinct folder_id from chain) d) v using (folder_id)
-       where v.weight is not null order by c.start_id, c.depth),
-    top as (
-      select c.start_id as f, coalesce(c.home_id, 0) as home_id from chain c where c.parent_id is null
-      union all select 0, p.h from place p where p.f = 0),
-    root as (
-      select d.home_id, ${verdictOn(`'${type}_root'`, "d.home_id", scopeAt)} as weight
-        from (select distinct home_id from top) d),
+    verdict as materialized (${verdictsOf("'folder'", scopeAt)}),
+    root_verdict as materialized (${verdictsOf(`'${type}_root'`, scopeAt)}),
+    chain as (
+      select p.f as start_id, f.id as folder_id, f.parent_id, f.home_id, 0 as depth
+        from place p ${folder("p.f")} where p.f > 0
+      union all
+      select c.start_id, f.id, f.parent_id, f.home_id, c.depth + 1 from chain c ${folder("c.parent_id")}
+       where c.depth < 64),
+    judged as (
+      select c.start_id as f, (array_agg(v.weight order by c.depth) filter (where v.weight is not null))[1] as weight,
+             coalesce(max(c.home_id), 0) as home_id
+        from chain c left join verdict v on v.source_id = c.folder_id group by c.start_id
+      union all select 0, null, p.h from place p where p.f = 0),
     readable as materialized (
-      select p.f, p.h from place p
-        join top t on t.f = p.f and (p.f > 0 or t.home_id = p.h)
-        join root r on r.home_id = t.home_id
-        left join nearest n on n.start_id = p.f
-       where coalesce(coalesce(n.weight, r.weight) % 2 = 0, $${scopeAt}::boolean))`;
+      select j.f, case when j.f = 0 then j.home_id else 0 end as h
+        from judged j left join root_verdict r on r.source_id = j.home_id
+       where coalesce(coalesce(j.weight, r.weight) % 2 = 0, $${scopeAt}::boolean))`;
 }
 
 /**
@@ -69,26 +71,26 @@ function judgedPlaces(type: FolderType, scopeAt: number): string {
  */
 export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number): string {
   const byTable = `$${scopeAt}::boolean`;
-  const denied = (folder: string): string =>
-    `exists (select from verdict v where v.source_type = 'folder' and v.source_id = ${folder} and v.weight % 2 = 1)`;
+  const denied = (folder: string): string => `${folder} in (select d.source_id from denied d)`;
   return `
-    verdict as materialized (
-      select r.source_type, r.source_id, max(r.weight) as weight
-        from (${callersRules(["folder", `${type}_root`], scopeAt)}) r group by r.source_type, r.source_id),
-    allowed_root as materialized (
-      select v.source_id as home_id from verdict v where v.source_type <> 'folder' and v.weight % 2 = 0),
-    denied_root as materialized (
-      select v.source_id as home_id from verdict v where v.source_type <> 'folder' and v.weight % 2 = 1),
+    verdict as materialized (${verdictsOf("'folder'", scopeAt)}),
+    root_verdict as materialized (${verdictsOf(`'${type}_root'`, scopeAt)}),
+    allowed_root as materialized (select v.source_id as home_id from root_verdict v where v.weight % 2 = 0),
+    denied_root as materialized (select v.source_id as home_id from root_verdict v where v.weight % 2 = 1),
+    denied as materialized (select v.source_id from verdict v where v.weight % 2 = 1),
     below as (
-      select f.id from verdict v join folder f on f.id = v.source_id
-       where v.source_type = 'folder' and v.weight % 2 = 0 and f.type = '${type}'
+      select f.id from verdict v
+       cross join lateral (select x.id, x.type from folder x where x.id = v.source_id limit 1) f
+       where v.weight % 2 = 0 and f.type = '${type}'
       union
       select f.id from folder f
-       where f.type = '${type}' and coalesce(f.parent_id, 0) = 0 and f.parent_id is null and not ${denied("f.id")}
+       where f.type = '${type}' and coalesce(f.parent_id, 0) = 0 and f.parent_id is null and not (${denied("f.id")})
          and (coalesce(f.home_id, 0) in (select a.home_id from allowed_root a)
               or (${byTable} and coalesce(f.home_id, 0) not in (select d.home_id from denied_root d)))
       union
-      select c.id from below b join folder c on c.parent_id = b.id where not ${denied("c.id")}),
+      select c.id from below b
+       cross join lateral (select x.id from folder x where x.parent_id = b.id offset 0) c
+       where not (${denied("c.id")})),
     home as (
       select 0::bigint as h where ${byTable}
       union all
@@ -103,18 +105,4 @@ export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number):
                                           and h.h not in (select home_id from denied_root)
       limit $3),
     readable as materialized (select p.f, p.h from place p where (p.f, p.h) > ($1::bigint, $2::bigint))`;
-}
-
-/** The rules about reading that name the caller, each kind of subject by its own step in the index. */
-export function callersRules(sources: readonly string[], scopeAt: number): string {
-  const actions = matchingActions("read").map((action) => `'${action}'`);
-  const rules = (subject: string): string => `
-    select rule.source_type, rule.source_id, rule.weight from policy_rule rule
-     where rule.source_type in (${sources.map((source) => `'${source}'`).join(", ")})
-       and rule.action in (${actions.join(", ")}) and ${subject}`;
-  return [
-    rules("rule.kind = 0 and rule.subject_id = 0"),
-    rules(`rule.kind = 1 and rule.subject_id = any ($${scopeAt + 2}::bigint[])`),
-    rules(`rule.kind = 2 and rule.subject_id = $${scopeAt + 1}::bigint`),
-  ].join(" union all ");
 }
