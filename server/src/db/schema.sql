@@ -259,6 +259,8 @@ create table dashboard (
   note_id bigint,
   folder_id bigint,
   home_id bigint,
+  place_folder bigint generated always as (COALESCE(folder_id, (0)::bigint)) stored not null,
+  place_home bigint generated always as (COALESCE(home_id, (0)::bigint)) stored not null,
   name text not null,
   owner_id bigint,
   user_id bigint,
@@ -346,6 +348,8 @@ create table note (
   account_id bigint default current_account_id() not null,
   folder_id bigint,
   home_id bigint,
+  place_folder bigint generated always as (COALESCE(folder_id, (0)::bigint)) stored not null,
+  place_home bigint generated always as (COALESCE(home_id, (0)::bigint)) stored not null,
   name text not null,
   note_type text not null,
   label text,
@@ -624,10 +628,10 @@ CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, 
 CREATE INDEX dashboard_by_folder ON public.dashboard USING btree (folder_id) WHERE (folder_id IS NOT NULL);
 CREATE INDEX dashboard_by_home ON public.dashboard USING btree (home_id) WHERE (home_id IS NOT NULL);
 CREATE INDEX dashboard_by_note ON public.dashboard USING btree (note_id) WHERE (note_id IS NOT NULL);
-CREATE INDEX dashboard_by_owner ON public.dashboard USING btree (owner_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (owner_id IS NOT NULL);
+CREATE INDEX dashboard_by_owner ON public.dashboard USING btree (owner_id, place_folder, place_home, id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX dashboard_by_user ON public.dashboard USING btree (user_id) WHERE (user_id IS NOT NULL);
-CREATE INDEX dashboard_in_folder ON public.dashboard USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id);
-CREATE UNIQUE INDEX dashboard_place ON public.dashboard USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), name);
+CREATE INDEX dashboard_in_folder ON public.dashboard USING btree (account_id, place_folder, place_home, id);
+CREATE UNIQUE INDEX dashboard_place ON public.dashboard USING btree (account_id, place_folder, place_home, name);
 
 CREATE INDEX dashboard_content_by_account ON public.dashboard_content USING btree (account_id);
 
@@ -651,12 +655,12 @@ CREATE INDEX metastore_secret_sealed ON public.metastore USING btree (SUBSTRING(
 
 CREATE INDEX note_by_folder ON public.note USING btree (folder_id) WHERE (folder_id IS NOT NULL);
 CREATE INDEX note_by_home ON public.note USING btree (home_id) WHERE (home_id IS NOT NULL);
-CREATE INDEX note_by_owner ON public.note USING btree (owner_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (owner_id IS NOT NULL);
+CREATE INDEX note_by_owner ON public.note USING btree (owner_id, place_folder, place_home, id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX note_by_user ON public.note USING btree (user_id) WHERE (user_id IS NOT NULL);
-CREATE INDEX note_in_folder ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id);
-CREATE INDEX note_in_folder_without_policy ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE (NOT has_policy);
-CREATE UNIQUE INDEX note_place ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), name);
-CREATE INDEX note_with_policy ON public.note USING btree (account_id, COALESCE(folder_id, (0)::bigint), COALESCE(home_id, (0)::bigint), id) WHERE has_policy;
+CREATE INDEX note_in_folder ON public.note USING btree (account_id, place_folder, place_home, id);
+CREATE INDEX note_in_folder_without_policy ON public.note USING btree (account_id, place_folder, place_home, id) WHERE (NOT has_policy);
+CREATE UNIQUE INDEX note_place ON public.note USING btree (account_id, place_folder, place_home, name);
+CREATE INDEX note_with_policy ON public.note USING btree (account_id, place_folder, place_home, id) WHERE has_policy;
 
 CREATE INDEX note_content_by_account ON public.note_content USING btree (account_id);
 

@@ -40,6 +40,9 @@ create table note (
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
   folder_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
+  -- For indexes: row-level security keeps conditions on expressions such as coalesce out of them.
+  place_folder bigint not null generated always as (coalesce(folder_id, 0)) stored,
+  place_home bigint not null generated always as (coalesce(home_id, 0)) stored,
   name text not null,
   note_type text not null,
   label text,
@@ -52,14 +55,14 @@ create table note (
   updated_at timestamptz not null default date_trunc('second', now()),
   check (folder_id is null or home_id is null)
 );
-create unique index note_place on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), name);
-create index note_in_folder on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id);
-create index note_in_folder_without_policy on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
+create unique index note_place on note (account_id, place_folder, place_home, name);
+create index note_in_folder on note (account_id, place_folder, place_home, id);
+create index note_in_folder_without_policy on note (account_id, place_folder, place_home, id)
   where not has_policy;
-create index note_with_policy on note (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id) where has_policy;
+create index note_with_policy on note (account_id, place_folder, place_home, id) where has_policy;
 create index note_by_folder on note (folder_id) where folder_id is not null;
 create index note_by_home on note (home_id) where home_id is not null;
-create index note_by_owner on note (owner_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
+create index note_by_owner on note (owner_id, place_folder, place_home, id)
   where owner_id is not null;
 create index note_by_user on note (user_id) where user_id is not null;
 
@@ -79,6 +82,8 @@ create table dashboard (
   note_id bigint references note (id) on delete set null,
   folder_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
+  place_folder bigint not null generated always as (coalesce(folder_id, 0)) stored,
+  place_home bigint not null generated always as (coalesce(home_id, 0)) stored,
   name text not null,
   owner_id bigint references membership (id) on delete set null,
   user_id bigint references app_user (id),
@@ -87,12 +92,12 @@ create table dashboard (
   updated_at timestamptz not null default now(),
   check (folder_id is null or home_id is null)
 );
-create unique index dashboard_place on dashboard (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), name);
-create index dashboard_in_folder on dashboard (account_id, coalesce(folder_id, 0), coalesce(home_id, 0), id);
+create unique index dashboard_place on dashboard (account_id, place_folder, place_home, name);
+create index dashboard_in_folder on dashboard (account_id, place_folder, place_home, id);
 create index dashboard_by_note on dashboard (note_id) where note_id is not null;
 create index dashboard_by_folder on dashboard (folder_id) where folder_id is not null;
 create index dashboard_by_home on dashboard (home_id) where home_id is not null;
-create index dashboard_by_owner on dashboard (owner_id, coalesce(folder_id, 0), coalesce(home_id, 0), id)
+create index dashboard_by_owner on dashboard (owner_id, place_folder, place_home, id)
   where owner_id is not null;
 create index dashboard_by_user on dashboard (user_id) where user_id is not null;
 

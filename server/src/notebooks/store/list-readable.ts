@@ -160,11 +160,11 @@ function rangeOf(places: unknown, isOnly: boolean): string {
 /** The first rows of each kind, in order; a row can be of several kinds. */
 function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
   const inOrder = `order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint`;
-  const ofRow = `o.id, coalesce(o.folder_id, 0) as f, coalesce(o.home_id, 0) as h`;
+  const ofRow = `o.id, o.place_folder as f, o.place_home as h`;
   const inPlaces = (condition: string): string => `
     (select n.id, p.f, p.h from (select r.f, r.h from readable r order by r.f, r.h) p cross join lateral (
        select o.id from ${table} o
-        where coalesce(o.folder_id, 0) = p.f and coalesce(o.home_id, 0) = p.h ${condition}
+        where o.place_folder = p.f and o.place_home = p.h ${condition}
         order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint) n
      limit $4::bigint + $5::bigint)`;
   const own = `(select ${ofRow} from ${table} o where o.owner_id = $${SCOPE_AT + 1}::bigint and ${range} ${inOrder})`;

@@ -13,7 +13,7 @@ export interface PlacedTable {
 }
 
 /** The place of a row. Indexes of both tables are in this order. */
-export const placeColumns = (row: string): string => `coalesce(${row}.folder_id, 0), coalesce(${row}.home_id, 0)`;
+export const placeColumns = (row: string): string => `${row}.place_folder, ${row}.place_home`;
 
 /**
  * The next places after ($1, $2) that contain objects, at most $3, each found by one step in the index. Defines `place`
@@ -21,7 +21,7 @@ export const placeColumns = (row: string): string => `coalesce(${row}.folder_id,
  */
 export function nextPlaces({ table, type }: PlacedTable, scopeAt: number): string {
   const next = (folder: string, home: string): string => `
-    select coalesce(o.folder_id, 0) as f, coalesce(o.home_id, 0) as h from ${table} o
+    select o.place_folder as f, o.place_home as h from ${table} o
      where (${placeColumns("o")}) > (${folder}, ${home}) order by ${placeColumns("o")} limit 1`;
   return `
     place as (
@@ -95,9 +95,9 @@ export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number):
       select 0::bigint as h where ${byTable}
       union all
       select x.h from home p cross join lateral (
-        select coalesce(o.home_id, 0) as h from ${table} o
-         where coalesce(o.folder_id, 0) = 0 and coalesce(o.home_id, 0) > p.h
-         order by coalesce(o.home_id, 0) limit 1) x),
+        select o.place_home as h from ${table} o
+         where o.place_folder = 0 and o.place_home > p.h
+         order by o.place_home limit 1) x),
     place as materialized (
       select id as f, 0::bigint as h from below
       union all select 0, a.home_id from allowed_root a
