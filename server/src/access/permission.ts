@@ -32,7 +32,7 @@ export type RolePermission = { [R in Resource]: `${R}:${(typeof RESOURCE_ACTIONS
 
 /** A row of the table. */
 export interface PermissionRow {
-  groups: readonly ("system-user" | "system-admin")[];
+  groups: readonly Exclude<BuiltInGroup, "everyone">[];
   role: RolePermission;
 }
 

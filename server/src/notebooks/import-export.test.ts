@@ -106,7 +106,11 @@ describe("an imported .ipynb file", () => {
       { ...EMPTY, metadata: { kernelspec: { language: "julia" } } },
       /language must be python, scala/,
     ],
-    ["too many cells", { ...EMPTY, cells: Array(2001).fill(EMPTY) }, /^notebook\.cells must have at most 2000 entries/],
+    [
+      "too many cells",
+      { ...EMPTY, cells: Array.from({ length: 2001 }, () => EMPTY) },
+      /^notebook\.cells must have at most 2000 entries/,
+    ],
     [
       "too long a text",
       code({ source: "x".repeat(1024 * 1024 + 1) }),

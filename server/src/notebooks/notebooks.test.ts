@@ -59,13 +59,13 @@ describe("POST /notebooks", () => {
     [{ paragraphs: [{ text: "x" }] }, /^paragraphs\[0\]\.language is required/],
     [{ paragraphs: [{ language: "perl", text: "x" }] }, /^paragraphs\[0\]\.language must be one of python, scala/],
     [{ paragraphs: [{ language: "sql", text: "\u0000" }] }, /^paragraphs\[0\]\.text must not contain U\+0000/],
-    [{ paragraphs: Array(2001).fill(SQL) }, /^paragraphs must have at most 2000 entries/],
+    [{ paragraphs: Array.from({ length: 2001 }, () => SQL) }, /^paragraphs must have at most 2000 entries/],
     [
       { paragraphs: [SQL, { language: "sql", text: "ü".repeat(2 ** 19 + 1) }] },
       /^paragraphs\[1\]\.text must have at most 1 MiB of text: split it/,
     ],
     [
-      { paragraphs: Array(9).fill({ language: "sql", text: "x".repeat(2 ** 20) }) },
+      { paragraphs: Array.from({ length: 9 }, () => ({ language: "sql", text: "x".repeat(2 ** 20) })) },
       /^paragraphs\[8\]\.text must not be there: the texts of a notebook can have at most 8 MiB together/,
     ],
   ])("refuses %# and stores nothing", async (body, message) => {
@@ -141,7 +141,7 @@ describe("PUT /notebooks/<id>", () => {
     const both = await Promise.all(
       ["d", "e"].map((name) => account.put(`/notebooks/${read.id}`, { name, updated_at: next }).reply()),
     );
-    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
   });
 
   test("refuses a name that its folder has, and another location", async () => {
@@ -160,7 +160,7 @@ describe("PUT /notebooks/<id>", () => {
     [{ name: "a/b" }, /^name must not contain a slash/],
     [{ updated_at: "yesterday" }, /^updated_at must/],
     [{ note_type: "x" }, /^note_type must be one of/],
-    [{ paragraphs: Array(2001).fill(SQL) }, /^paragraphs must have at most 2000/],
+    [{ paragraphs: Array.from({ length: 2001 }, () => SQL) }, /^paragraphs must have at most 2000/],
     [
       { paragraphs: [{ language: "sql", text: "x".repeat(2 ** 20 + 1) }] },
       /^paragraphs\[0\]\.text must have at most 1 MiB/,

@@ -26,7 +26,7 @@ type Rows = readonly { id: number }[];
 
 let account: AccountClient;
 let members: Record<string, MemberClient>;
-let groupIds: number[] = [];
+const groupIds: number[] = [];
 
 async function rows(text: string, values: readonly unknown[] = []): Promise<Rows> {
   return given.app.services.db.asAccount(account.accountId, (tx) => tx.query<{ id: number }>(text, values));

@@ -88,7 +88,12 @@ const locationName = text(255, { bad: ["a/b", ".", "..", "a\nb"] });
 const location = among(["Common"], ["Elsewhere", "Users/nobody", "Common//x", "", [], {}]);
 const paragraphs = among(
   [[], [{ language: "sql", text: "select 1" }]],
-  [{}, [{ language: "perl", text: "x" }], [{ language: "sql" }], Array(2001).fill({ language: "sql", text: "" })],
+  [
+    {},
+    [{ language: "perl", text: "x" }],
+    [{ language: "sql" }],
+    Array.from({ length: 2001 }, () => ({ language: "sql", text: "" })),
+  ],
 );
 const note: Fields = { name: locationName, note_type: oneOf("spark"), label: text(255, { mayBeEmpty: true }) };
 const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] };

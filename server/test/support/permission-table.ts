@@ -137,6 +137,11 @@ const CLUSTERS_AND_APPS: Record<string, TableEntry> = {
   app_delete: both("app:delete"),
 };
 
+const DASHBOARD_READERS: TableRow = {
+  groups: ["system-user", "system-admin", "dashboard-user"],
+  role: "notebook_dashboards:read",
+};
+
 /** Notebooks and dashboards: cloning needs the permission to read the original, and then to create in the folder. */
 const NOTEBOOKS: Record<string, TableEntry> = {
   notebook_create: both("note:create"),
@@ -149,8 +154,8 @@ const NOTEBOOKS: Record<string, TableEntry> = {
   notebook_move: both("note:update"),
   notebook_delete: both("note:delete"),
   notebook_dashboard_create: both("notebook_dashboards:create"),
-  notebook_dashboard_list: both("notebook_dashboards:read"),
-  notebook_dashboard_view: both("notebook_dashboards:read"),
+  notebook_dashboard_list: DASHBOARD_READERS,
+  notebook_dashboard_view: DASHBOARD_READERS,
   notebook_dashboard_publish: both("notebook_dashboards:update"),
   notebook_dashboard_delete: both("notebook_dashboards:delete"),
 };

@@ -43,7 +43,7 @@ export const OBJECT_PERMISSIONS = {
     manage: both("command:create"),
   },
   dashboard: {
-    read: both("notebook_dashboards:read"),
+    read: { groups: ["system-user", "system-admin", "dashboard-user"], role: "notebook_dashboards:read" },
     update: both("notebook_dashboards:update"),
     delete: both("notebook_dashboards:delete"),
   },
