@@ -156,10 +156,10 @@ function curlLine({ method, path, operation }: ListedOperation, identifierPrefix
   return words.join(" ").replaceAll(NEUTRAL_PREFIX, identifierPrefix);
 }
 
-/** The fields that the query must have. */
+/** The fields that the query must have, and those that the operation's example has. */
 function queryOf(operation: Operation): string {
   const fields = (operation.parameters ?? []).flatMap((each) =>
-    isReference(each) || each.in !== "query" || !each.required ? [] : [each.name],
+    isReference(each) || each.in !== "query" || !(each.required || each.example !== undefined) ? [] : [each.name],
   );
   const query = fields.map((name) => `${name}=${exampleOf(operation, "query", name)}`).join("&");
   return query === "" ? "" : `?${query}`;
