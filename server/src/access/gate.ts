@@ -159,7 +159,8 @@ function admittedTo(
   { caller, standing, readScope }: NonNullable<Admission>,
   kept: (() => IdempotentReply) | undefined,
 ): Omit<Admitted, keyof Visitor> {
-  const reader = db.accountReader(caller.accountId);
+  const reader =
+    readScope?.isFiltered === true ? db.readerWithKeptPlans(caller.accountId) : db.accountReader(caller.accountId);
   return {
     caller,
     reader,

@@ -1,4 +1,5 @@
-import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
+import { Pool, type PoolClient, type PoolConfig } from "pg";
+import { integersAsNumbers } from "./integers-as-numbers.ts";
 import { inOneWrite, StatementNames } from "./statement-sending.ts";
 import { DatabaseTimeout, OutageWatch } from "./outage-watch.ts";
 import { FairConnections, PooledUnit, type Owner } from "./fair-connections.ts";
@@ -33,6 +34,11 @@ export interface Database {
   accountReader(accountId: number): Queryable;
   /** The same for reads that may take long, such as a late page of a history. */
   patientReader(accountId: number): Queryable;
+  /**
+   * The same for long statements that find their rows quickly whatever the values are: each connection plans them once,
+   * where planning would otherwise take longer than the search.
+   */
+  readerWithKeptPlans(accountId: number): Queryable;
   /** Single statements of the owner, each in a transaction of its own. */
   readonly system: Queryable;
   /** The same for the quick statements of every request: they share a connection and are sent together. */
@@ -116,13 +122,19 @@ class PooledDatabase implements Database {
   }
 
   accountReader(accountId: number): Queryable {
-    const read = { owner: accountId, begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
-    return { query: (text, values = []) => this.#readAsAccount(read, text, values) };
+    return this.#reader(accountId, beginAsAccount(accountId));
   }
 
   patientReader(accountId: number): Queryable {
-    const read = { owner: accountId, begin: this.#beginPatiently(accountId), limitMs: this.#limits.patientUnitMs };
-    return { query: (text, values = []) => this.#readAsAccount(read, text, values) };
+    return this.#reader(accountId, this.#beginPatiently(accountId), this.#limits.patientUnitMs);
+  }
+
+  readerWithKeptPlans(accountId: number): Queryable {
+    return this.#reader(accountId, `${beginAsAccount(accountId)}; set local plan_cache_mode = force_generic_plan`);
+  }
+
+  #reader(owner: number, begin: string, limitMs = this.#limits.unitMs): Queryable {
+    return { query: (text, values = []) => this.#readAsAccount({ owner, begin, limitMs }, text, values) };
   }
 
   #beginPatiently(accountId: number): string {
@@ -275,21 +287,4 @@ async function canRollBack(client: PoolClient): Promise<boolean> {
 function beginAsAccount(accountId: number): string {
   if (!Number.isSafeInteger(accountId)) throw new TypeError("account id must be an integer");
   return `begin; set local role headgate_account; set local headgate.account_id = ${accountId}`;
-}
-
-/** The driver names only scalar types. */
-const INT8_ARRAY: number = 1016;
-
-/** Ids and counts are bigint in the database and exact as numbers up to 2^53. */
-const integersAsNumbers: CustomTypesConfig = {
-  getTypeParser: (oid, format) => {
-    if (oid === types.builtins.INT8) return Number;
-    const parse = types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
-    const id: number = oid;
-    return id === INT8_ARRAY ? (text: string) => numbersOf(parse(text)) : parse;
-  },
-};
-
-function numbersOf(texts: unknown): unknown {
-  return Array.isArray(texts) ? texts.map((each: unknown) => (each === null ? null : Number(each))) : texts;
 }

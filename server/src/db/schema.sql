@@ -283,6 +283,8 @@ create table folder (
   name text not null,
   parent_id bigint,
   home_id bigint,
+  place_parent bigint generated always as (COALESCE(parent_id, (0)::bigint)) stored not null,
+  place_home bigint generated always as (COALESCE(home_id, (0)::bigint)) stored not null,
   owner_id bigint,
   height smallint default 0 not null,
   created_at timestamp with time zone default now() not null,
@@ -639,7 +641,7 @@ CREATE INDEX folder_by_account ON public.folder USING btree (account_id, type, i
 CREATE INDEX folder_by_home ON public.folder USING btree (home_id) WHERE (home_id IS NOT NULL);
 CREATE INDEX folder_by_owner ON public.folder USING btree (owner_id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX folder_by_parent ON public.folder USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
-CREATE UNIQUE INDEX folder_place ON public.folder USING btree (account_id, type, COALESCE(parent_id, (0)::bigint), COALESCE(home_id, (0)::bigint), name);
+CREATE UNIQUE INDEX folder_place ON public.folder USING btree (account_id, type, place_parent, place_home, name);
 
 CREATE INDEX idempotency_by_account ON public.idempotency USING btree (account_id);
 CREATE INDEX idempotency_created_at ON public.idempotency USING btree (created_at);

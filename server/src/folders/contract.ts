@@ -1,5 +1,4 @@
 import type { FolderType, Place, PolicyObject } from "../access/policy/policy.ts";
-import type { ReadScope } from "../access/policy/read-scope.ts";
 import type { Queryable, Tx } from "../db/database.ts";
 
 /** What other slices use to keep objects in folders. */
@@ -16,8 +15,6 @@ export interface Folders {
   lock(tx: Tx, place: Place): Promise<boolean>;
   /** The locations of the places, in their order, by one statement. */
   locations(reader: Queryable, places: readonly Place[]): Promise<string[]>;
-  /** The next folders of the type by id, and whether policies and the table let the caller read what is in them. */
-  judge(reader: Queryable, scope: ReadScope, next: NextFolders): Promise<JudgedFolder[]>;
 }
 
 export interface SoughtPlace {
@@ -35,20 +32,6 @@ export interface FoundPlace {
   readonly location: string;
   /** The folder or the root, to ask for `read` or `write`. */
   readonly policyObject: PolicyObject;
-}
-
-export interface NextFolders {
-  readonly type: FolderType;
-  /** The last id that has been judged; 0 at the start. */
-  readonly after: number;
-  readonly limit: number;
-}
-
-export interface JudgedFolder {
-  readonly id: number;
-  readonly ownerId: number | null;
-  /** By the nearest verdict, or by the table where there is none; not by the ownership of the folder. */
-  readonly isReadable: boolean;
 }
 
 export interface WithFolders {

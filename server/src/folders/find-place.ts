@@ -5,7 +5,6 @@ import { invalid } from "../lib/fault.ts";
 import type { Folders, FoundPlace, SoughtPlace } from "./contract.ts";
 import { MAX_DEPTH, MAX_LOCATION_LENGTH, parseLocation, rootLocation } from "./location.ts";
 import { findFolder, findPlaceRow, lockFolderExists, readLocations, type FolderRow } from "./store/places.ts";
-import { judgeFolders } from "./store/verdicts.ts";
 
 /** A folder, or a root, which has no row. */
 export interface FolderPlace extends FoundPlace {
@@ -55,7 +54,6 @@ export const folders: Folders = {
   find: findPlace,
   lock: async (tx, { folderId }) => folderId === null || (await lockFolderExists(tx, folderId)),
   locations: readLocations,
-  judge: judgeFolders,
 };
 
 /** For the explanation of rights. */

@@ -20,6 +20,9 @@ create table folder (
   name text not null,
   parent_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
+  -- For indexes: row-level security keeps conditions on expressions such as coalesce out of them.
+  place_parent bigint not null generated always as (coalesce(parent_id, 0)) stored,
+  place_home bigint not null generated always as (coalesce(home_id, 0)) stored,
   owner_id bigint references membership (id) on delete set null,
   -- At least the number of levels below the folder: a move checks the depth of what is below without reading it.
   height smallint not null default 0,
@@ -27,7 +30,7 @@ create table folder (
   updated_at timestamptz not null default now(),
   check (parent_id is null or home_id is null)
 );
-create unique index folder_place on folder (account_id, type, coalesce(parent_id, 0), coalesce(home_id, 0), name);
+create unique index folder_place on folder (account_id, type, place_parent, place_home, name);
 create index folder_by_account on folder (account_id, type, id);
 create index folder_by_parent on folder (parent_id, id) where parent_id is not null;
 create index folder_by_home on folder (home_id) where home_id is not null;
@@ -40,7 +43,7 @@ create table note (
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
   folder_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
-  -- For indexes: row-level security keeps conditions on expressions such as coalesce out of them.
+  -- For indexes, as in folder.
   place_folder bigint not null generated always as (coalesce(folder_id, 0)) stored,
   place_home bigint not null generated always as (coalesce(home_id, 0)) stored,
   name text not null,

@@ -1,5 +1,6 @@
 import type { FolderType, Place } from "../../access/policy/policy.ts";
 import { scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
+import { readableTree } from "../../access/policy/readable-tree.ts";
 import type { Queryable } from "../../db/database.ts";
 import { COLUMNS, type FolderRow } from "./places.ts";
 import { isPlaceReadable } from "./verdicts.ts";
@@ -9,8 +10,7 @@ interface PageBounds {
   offset: number;
 }
 
-const IN_PLACE =
-  "f.type = $3 and coalesce(f.parent_id, 0) = coalesce($4::bigint, 0) and coalesce(f.home_id, 0) = coalesce($5::bigint, 0)";
+const IN_PLACE = "f.type = $3 and f.place_parent = $4::bigint and f.place_home = $5::bigint";
 
 /**
  * The readable folders directly in the place, by name. All of them inherit the same verdict: either most are readable
@@ -23,13 +23,14 @@ export async function listChildren(
   { limit, offset }: PageBounds,
 ): Promise<FolderRow[]> {
   const { type, folderId, homeId } = place;
-  const values = [limit, offset, type, folderId, homeId];
+  const values = [limit, offset, type, folderId ?? 0, homeId ?? 0];
   if (!scope.isFiltered) {
     return reader.query(`select ${COLUMNS} from folder f where ${IN_PLACE} order by f.name limit $1 offset $2`, values);
   }
   const shown = (await isPlaceReadable(reader, scope, place))
     ? "(f.owner_id = $7::bigint or f.id not in (select v.source_id from verdict v where v.weight % 2 = 1))"
-    : "(f.owner_id = $7::bigint or f.id in (select v.source_id from verdict v where v.weight % 2 = 0))";
+    : `f.id = any (array(select v.source_id from verdict v where v.weight % 2 = 0
+                         union all select o.id from folder o where o.owner_id = $7::bigint))`;
   return reader.query(
     `with verdict as materialized (${verdictsOf("'folder'", 6)})
      select ${COLUMNS} from folder f
@@ -51,35 +52,17 @@ export async function readFolders(reader: Queryable, ids: readonly number[]): Pr
   return reader.query(`select ${COLUMNS} from folder f where f.id = any ($1) order by f.id`, [[...ids]]);
 }
 
-/**
- * The readable folders of the type, by id: from the readable roots and from folders with a policy that allows reading,
- * down to those with a policy that denies it.
- */
+/** The readable folders of the type, by id. */
 export async function listReadable(
   reader: Queryable,
   scope: ReadScope,
   type: FolderType,
   { limit, offset }: PageBounds,
 ): Promise<FolderRow[]> {
-  const [allowed, denied] = ["v.weight % 2 = 0", "v.weight % 2 = 1"];
-  const isNotDenied = `f.id not in (select v.source_id from verdict v where ${denied})`;
-  const inReadableRoot = scope.byTable
-    ? `coalesce(f.home_id, 0) not in (select v.source_id from root v where ${denied})`
-    : `coalesce(f.home_id, 0) in (select v.source_id from root v where ${allowed})`;
   return reader.query(
-    `with recursive verdict as materialized (${verdictsOf("'folder'", 4)}),
-     root as materialized (${verdictsOf("$3::text || '_root'", 4)}),
-     walk as (
-       (select f.id from folder f
-         where f.type = $3 and coalesce(f.parent_id, 0) = 0 and $4::boolean is not null
-           and ${inReadableRoot} and ${isNotDenied}
-        union
-        select f.id from folder f
-         where f.type = $3 and f.id = any (array(select v.source_id from verdict v where ${allowed})))
-       union
-       select f.id from walk w join folder f on f.parent_id = w.id where ${isNotDenied}),
+    `with recursive ${readableTree(type, 4)},
      shown as (
-       select w.id from walk w
+       select b.id from below b
        union
        select f.id from folder f where f.type = $3 and f.owner_id = $5::bigint)
      select ${COLUMNS} from folder f

@@ -55,8 +55,8 @@ export async function findPlaceRow(
        union all
        select w.place, w.skip, w.email, w.home_id, f.id, w.at + 1
          from walk w join folder f
-           on f.type = $4 and coalesce(f.parent_id, 0) = coalesce(w.folder_id, 0)
-          and coalesce(f.home_id, 0) = case when w.folder_id is null then coalesce(w.home_id, 0) else 0 end
+           on f.type = $4 and f.place_parent = coalesce(w.folder_id, 0)
+          and f.place_home = case when w.folder_id is null then coalesce(w.home_id, 0) else 0 end
           and f.name = ($3::text[])[w.at + 1]
         where w.at < cardinality($3::text[]))
      select w.email, w.skip, w.home_id as "rootHomeId", ${COLUMNS}

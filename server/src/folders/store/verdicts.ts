@@ -1,7 +1,6 @@
-import type { Place } from "../../access/policy/policy.ts";
+import type { FolderType, Place } from "../../access/policy/policy.ts";
 import { scopeValues, verdictOn, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable } from "../../db/database.ts";
-import type { JudgedFolder, NextFolders } from "../contract.ts";
 
 /** Whether the caller may read what is in the folder or root and has no policy of its own. */
 export async function isPlaceReadable(reader: Queryable, scope: ReadScope, place: Place): Promise<boolean> {
@@ -20,6 +19,20 @@ export async function isPlaceReadable(reader: Queryable, scope: ReadScope, place
   return row?.isReadable ?? false;
 }
 
+interface NextFolders {
+  readonly type: FolderType;
+  /** The last id that has been judged; 0 at the start. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+interface JudgedFolder {
+  readonly id: number;
+  readonly ownerId: number | null;
+  /** By the nearest verdict, or by the table where there is none; not by the ownership of the folder. */
+  readonly isReadable: boolean;
+}
+
 /**
  * The nearest verdict decides: that of the folder, of a folder above it, of the root. Weights are below 100, so the
  * smallest of depth * 100 + weight has the nearest one.
@@ -29,13 +42,6 @@ export async function judgeFolders(
   scope: ReadScope,
   { type, after, limit }: NextFolders,
 ): Promise<JudgedFolder[]> {
-  if (!scope.isFiltered) {
-    return reader.query(
-      `select f.id, f.owner_id as "ownerId", true as "isReadable" from folder f
-        where f.type = $1 and f.id > $2 order by f.id limit $3`,
-      [type, after, limit],
-    );
-  }
   return reader.query(
     `with chain as materialized (
        select * from folder_chain(array(

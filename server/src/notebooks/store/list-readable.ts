@@ -7,8 +7,9 @@ import { nextPlaces, onePlace, placeColumns, placesFromTheTop, type PlacedTable 
  * are judged first, and only then are the rows of readable places fetched. Rows that the caller owns, or that their own
  * policy shows, are found by indexes of their own.
  *
- * Places are judged in growing batches, in the order of the list. If a first small batch does not fill the page, the
- * readable places are looked for from the top instead, which is quick if there are few of them.
+ * Readable places are looked for from the top of the tree, which is quick if there are few of them. If there are many, a
+ * batch of places is judged in the order of the list; if that does not fill the page, there are many hidden places too,
+ * and both searches go on in larger steps.
  */
 export interface ListedPlace {
   readonly folderId: number | null;
@@ -23,7 +24,9 @@ interface ListPage {
 const FIRST_BATCH = 64;
 const BATCH_GROWTH = 4;
 const LARGEST_BATCH = 16_384;
-const MOST_FROM_THE_TOP = 2000;
+/** How many places from the top are too many, at first and later. */
+const FEW_FROM_THE_TOP = 500;
+const MOST_FROM_THE_TOP = 5000;
 
 const START: Cursor = { folder: -1, home: -1 };
 
@@ -77,22 +80,21 @@ async function listByPlaces<Row extends object>(query: ListQuery, { limit, offse
     rows.push(...batch.rows);
     skipped += batch.shown - batch.rows.length;
   };
+  /** The rest of the list, unless there are too many readable places. */
+  const fromTheTop = async (from: Cursor, size: number): Promise<Row[] | undefined> => {
+    const all = await listBatch<Row>(query, placesFromTheTop, { from, size }, rest());
+    return all.places < size ? [...rows, ...all.rows] : undefined;
+  };
   let from = START;
-  let hasLooked = false;
-  for (let size = FIRST_BATCH; ; size = Math.min(size * BATCH_GROWTH, LARGEST_BATCH)) {
-    // Callers without permission by the table see only what policies show: most places are hidden.
-    if (size > FIRST_BATCH || !query.scope.byTable) {
-      if (!hasLooked) {
-        hasLooked = true;
-        const all = await listBatch<Row>(query, placesFromTheTop, { from, size: MOST_FROM_THE_TOP }, rest());
-        if (all.places < MOST_FROM_THE_TOP) return [...rows, ...all.rows];
-      }
-    }
+  let whole = await fromTheTop(from, FEW_FROM_THE_TOP);
+  for (let size = FIRST_BATCH; whole === undefined; size = Math.min(size * BATCH_GROWTH, LARGEST_BATCH)) {
     const batch = await listBatch<Row>(query, nextPlaces, { from, size }, rest());
     take(batch);
     if (batch.last === null || batch.places < size || rows.length >= limit) return rows;
     from = batch.last;
+    if (size === FIRST_BATCH) whole = await fromTheTop(from, MOST_FROM_THE_TOP);
   }
+  return whole;
 }
 
 interface Batch<Row> {

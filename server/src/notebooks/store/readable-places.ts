@@ -1,5 +1,6 @@
 import type { FolderType } from "../../access/policy/policy.ts";
 import { verdictsOf } from "../../access/policy/read-scope.ts";
+import { readableTree } from "../../access/policy/readable-tree.ts";
 
 /**
  * SQL for the places (folders and roots) whose objects the caller may read, where the objects have no policy of their
@@ -66,33 +67,14 @@ function judgedPlaces(type: FolderType, scopeAt: number): string {
 }
 
 /**
- * All readable places after ($1, $2), found from the top down: the work grows with them and with the policies, not with
- * the hidden places. There are more if `place` has $3 rows. Defines `place` and `readable`.
+ * All readable places after ($1, $2), found from the top down. There are more if `place` has $3 rows. Defines `place` and
+ * `readable`.
  */
 export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number): string {
-  const byTable = `$${scopeAt}::boolean`;
-  const denied = (folder: string): string => `${folder} in (select d.source_id from denied d)`;
   return `
-    verdict as materialized (${verdictsOf("'folder'", scopeAt)}),
-    root_verdict as materialized (${verdictsOf(`'${type}_root'`, scopeAt)}),
-    allowed_root as materialized (select v.source_id as home_id from root_verdict v where v.weight % 2 = 0),
-    denied_root as materialized (select v.source_id as home_id from root_verdict v where v.weight % 2 = 1),
-    denied as materialized (select v.source_id from verdict v where v.weight % 2 = 1),
-    below as (
-      select f.id from verdict v
-       cross join lateral (select x.id, x.type from folder x where x.id = v.source_id limit 1) f
-       where v.weight % 2 = 0 and f.type = '${type}'
-      union
-      select f.id from folder f
-       where f.type = '${type}' and coalesce(f.parent_id, 0) = 0 and f.parent_id is null and not (${denied("f.id")})
-         and (coalesce(f.home_id, 0) in (select a.home_id from allowed_root a)
-              or (${byTable} and coalesce(f.home_id, 0) not in (select d.home_id from denied_root d)))
-      union
-      select c.id from below b
-       cross join lateral (select x.id from folder x where x.parent_id = b.id offset 0) c
-       where not (${denied("c.id")})),
+    ${readableTree(type, scopeAt)},
     home as (
-      select 0::bigint as h where ${byTable}
+      select 0::bigint as h where $${scopeAt}::boolean
       union all
       select x.h from home p cross join lateral (
         select o.place_home as h from ${table} o
@@ -101,8 +83,7 @@ export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number):
     place as materialized (
       select id as f, 0::bigint as h from below
       union all select 0, a.home_id from allowed_root a
-      union all select 0, h.h from home h where h.h not in (select home_id from allowed_root)
-                                          and h.h not in (select home_id from denied_root)
+      union all select 0, h.h from home h where h.h not in (select v.source_id from root_verdict v)
       limit $3),
     readable as materialized (select p.f, p.h from place p where (p.f, p.h) > ($1::bigint, $2::bigint))`;
 }
