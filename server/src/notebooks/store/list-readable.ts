@@ -21,7 +21,7 @@ interface ListPage {
   readonly offset: number;
 }
 
-const FIRST_BATCH = 64;
+const FIRST_BATCH = 32;
 const BATCH_GROWTH = 4;
 const LARGEST_BATCH = 16_384;
 /** How many places from the top are too many, at first and later. */
