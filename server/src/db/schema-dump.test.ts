@@ -27,3 +27,24 @@ test("schema.sql is the result of all migrations (otherwise: npm run generate)",
 test("schema.sql creates the same schema on an empty database", async () => {
   expect(await dump("template0", committed)).toBe(committed);
 });
+
+test("functions that run with the rights of their owner are for the role of accounts, and find nothing in a schema of others", async () => {
+  const database = await cloneDatabase();
+  const client = new Client(database.connection);
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select p.proname as name, p.proconfig as settings,
+              array(select case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
+                      from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+                     where a.grantee <> p.proowner) as grantees
+         from pg_proc p where p.prosecdef and p.pronamespace = 'public'::regnamespace`,
+    );
+    expect(rows).toEqual([
+      { name: "member_with_email", settings: ["search_path=pg_catalog, pg_temp"], grantees: ["headgate_account"] },
+    ]);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+});

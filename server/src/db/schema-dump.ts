@@ -29,8 +29,11 @@ const TYPES = `
    where o.typnamespace = 'public'::regnamespace and o.typtype = 'e' and ${OURS}
    order by o.typname`;
 
+/** PUBLIC may execute every function unless that was revoked. */
 const FUNCTIONS = `
-  select rtrim(pg_get_functiondef(o.oid), E'\\n') || ';' as sql
+  select rtrim(pg_get_functiondef(o.oid), E'\\n') || ';'
+           || case when o.proacl is null or exists (select from aclexplode(o.proacl) a where a.grantee = 0) then ''
+                   else format(E'\\nrevoke execute on function %s from public;', o.oid::regprocedure) end as sql
     from pg_proc o
    where o.pronamespace = 'public'::regnamespace and o.prokind in ('f', 'p') and ${OURS}
    order by o.proname, pg_get_function_identity_arguments(o.oid)`;

@@ -28,11 +28,12 @@ CREATE OR REPLACE FUNCTION public.member_with_email(given text)
  RETURNS TABLE(membership_id bigint, email text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
     select m.id, u.email from public.app_user u join public.membership m on m.user_id = u.id
      where lower(u.email) = lower(given) and m.account_id = public.current_account_id()
   $function$;
+revoke execute on function member_with_email(text) from public;
 
 create table access_group (
   id bigint generated always as identity,
@@ -597,11 +598,12 @@ CREATE UNIQUE INDEX app_user_email ON public.app_user USING btree (lower(email))
 
 CREATE INDEX audit_event_at ON public.audit_event USING btree (at);
 CREATE INDEX audit_event_by_account ON public.audit_event USING btree (account_id, id DESC);
-CREATE INDEX audit_event_by_object ON public.audit_event USING btree (account_id, object, id DESC) WHERE (object IS NOT NULL);
-CREATE INDEX audit_event_by_operation ON public.audit_event USING btree (account_id, operation, id DESC);
+CREATE INDEX audit_event_by_object ON public.audit_event USING btree (account_id, object, outcome, id DESC) INCLUDE (operation, user_id) WHERE (octet_length(object) <= 1024);
+CREATE INDEX audit_event_by_operation ON public.audit_event USING btree (account_id, operation, outcome, id DESC);
 CREATE INDEX audit_event_by_outcome ON public.audit_event USING btree (account_id, outcome, id DESC);
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (account_id, at, id);
-CREATE INDEX audit_event_by_user ON public.audit_event USING btree (account_id, user_id, id DESC);
+CREATE INDEX audit_event_by_user ON public.audit_event USING btree (account_id, user_id, outcome, id DESC);
+CREATE INDEX audit_event_by_user_and_operation ON public.audit_event USING btree (account_id, user_id, operation, outcome, id DESC);
 CREATE UNIQUE INDEX audit_event_denial ON public.audit_event USING btree (token_id, operation, minute) WHERE (outcome = 'denied'::text);
 
 CREATE INDEX cluster_by_account ON public.cluster USING btree (account_id, id);
@@ -834,5 +836,6 @@ grant delete, insert, select, update on table note_content to headgate_account;
 grant delete, insert, select, update on table object_policy to headgate_account;
 grant delete, insert, select, update on table policy_rule to headgate_account;
 grant delete, insert, select, update on table whitelisted_ip to headgate_account;
+grant execute on function member_with_email(text) to headgate_account;
 grant update (cause) on table command_attempt to headgate_account;
 grant update (ended_at) on table command_attempt to headgate_account;

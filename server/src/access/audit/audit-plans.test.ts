@@ -23,8 +23,16 @@ beforeAll(async () => {
        from account a, generate_series(1, $1) n`,
     [EVENTS],
   );
-  await client.query("analyze");
-  await client.query("select set_config('headgate.account_id', (select max(id)::text from account), false)");
+  // Two users of which each has half of the events, with an operation, an object and an outcome of their own.
+  await client.query("insert into account (name) values ('Halves')");
+  await client.query(
+    `insert into audit_event (account_id, user_id, operation, object, outcome)
+     select max(a.id), 1 + n % 2, (array['first', 'second'])[1 + n % 2], (array['hot/1', null])[1 + n % 2],
+            (array['done', 'denied'])[1 + n % 2]
+       from account a, generate_series(1, $1) n group by n order by n`,
+    [EVENTS],
+  );
+  await client.query("vacuum (analyze) audit_event");
   await client.query("set role headgate_account");
 });
 afterAll(async () => {
@@ -45,18 +53,75 @@ test.each<[string, AuditFilter]>([
   ["a period and an operation", { ...period, operation: "rare" }],
   ["a period and a user", { ...period, userId: 3 }],
 ])("a page by %s reads a few blocks", async (_name, filter) => {
+  expect((await planOf("Busy", filter)).buffers).toBeLessThan(MOST_BUFFERS);
+});
+
+test.each<[string, AuditFilter]>([
+  ["an operation and a user", { operation: "first", userId: 2 }],
+  ["an operation and an outcome", { operation: "first", outcome: "denied" }],
+  ["an operation and the other outcome", { operation: "second", outcome: "done" }],
+  ["a user and an outcome", { userId: 1, outcome: "denied" }],
+  ["an object and an outcome", { object: "hot/1", outcome: "denied" }],
+  ["an operation, a user and an outcome", { operation: "first", userId: 1, outcome: "denied" }],
+])("a page by %s reads a few blocks, although each selects half of the events and both none", async (_name, filter) => {
+  expect((await planOf("Halves", filter)).buffers).toBeLessThan(MOST_BUFFERS);
+});
+
+test.each<[string, AuditFilter]>([
+  ["an operation", { object: "hot/1", operation: "second" }],
+  ["a user", { object: "hot/1", userId: 2 }],
+])("a page by an object with very many events and %s skips the others inside its index", async (_name, filter) => {
+  const { nodes } = await planOf("Halves", filter);
+  expect(nodes).toContain("Index Only Scan of audit_event_by_object");
+});
+
+test("an event can have an object that is too long for an index", async () => {
+  await enter("Busy");
+  await client.query(
+    `insert into audit_event (operation, object, outcome)
+     select 'group_user_add', 'group/1/svc_user/' || string_agg((random() * 100000)::integer::text, ','), 'done'
+       from generate_series(1, 1000)`,
+  );
+});
+
+async function enter(account: string): Promise<void> {
+  await client.query("reset role");
+  await client.query(
+    "select set_config('headgate.account_id', (select id::text from account where name = $1), false)",
+    [account],
+  );
+  await client.query("set role headgate_account");
+}
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Index Name"?: string;
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+  readonly Plans?: readonly Plan[];
+}
+
+async function planOf(account: string, filter: AuditFilter): Promise<{ buffers: number; nodes: readonly string[] }> {
+  await enter(account);
   let buffers = Infinity;
+  const nodes: string[] = [];
+  const visit = (plan: Plan): void => {
+    nodes.push(`${plan["Node Type"]} of ${plan["Index Name"] ?? "no index"}`);
+    plan.Plans?.forEach(visit);
+  };
   const reader = {
     async query(text: string, values: readonly unknown[] = []): Promise<never[]> {
-      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
         `explain (analyze, buffers, format json) ${text}`,
         [...values],
       );
-      const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
-      buffers = (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan;
+      if (plan === undefined) throw new Error("there is no plan");
+      buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
+      visit(plan);
       return [];
     },
   };
   await listAuditEvents(reader, { beforeId: Number.MAX_SAFE_INTEGER, limit: 11, offset: 0 }, filter);
-  expect(buffers).toBeLessThan(MOST_BUFFERS);
-});
+  return { buffers, nodes };
+}

@@ -5,10 +5,15 @@ create index cluster_by_owner on cluster (owner_id) where owner_id is not null;
 
 -- Before and after of a change.
 alter table audit_event add column detail jsonb;
-create index audit_event_by_operation on audit_event (account_id, operation, id desc);
-create index audit_event_by_object on audit_event (account_id, object, id desc) where object is not null;
-create index audit_event_by_user on audit_event (account_id, user_id, id desc);
+-- For the filters: each index has the events of a page next to each other, also if other filters select as many events.
 create index audit_event_by_outcome on audit_event (account_id, outcome, id desc);
+create index audit_event_by_operation on audit_event (account_id, operation, outcome, id desc);
+create index audit_event_by_user on audit_event (account_id, user_id, outcome, id desc);
+create index audit_event_by_user_and_operation on audit_event (account_id, user_id, operation, outcome, id desc);
+-- Lists of ids can be longer than an entry of an index may be. One object has few events, so those of another operation
+-- or user are skipped inside the index.
+create index audit_event_by_object on audit_event (account_id, object, outcome, id desc) include (operation, user_id)
+  where octet_length(object) <= 1024;
 create index audit_event_by_time on audit_event (account_id, at, id);
 
 -- A folder knows only its parent, so a rename or a move changes one row. The roots have no rows: without a parent, a
@@ -147,11 +152,13 @@ create index policy_rule_by_subject on policy_rule (account_id, source_type, kin
 -- used, so this runs as the owner, for the account in context only.
 create function member_with_email(given text)
   returns table (membership_id bigint, email text)
-  language sql stable security definer set search_path = pg_catalog, public
+  language sql stable security definer set search_path = pg_catalog, pg_temp
   as $$
     select m.id, u.email from public.app_user u join public.membership m on m.user_id = u.id
      where lower(u.email) = lower(given) and m.account_id = public.current_account_id()
   $$;
+revoke execute on function member_with_email from public;
+grant execute on function member_with_email to headgate_account;
 
 -- The folders from each given one up to its root; depth 0 is the given folder. Folders are at most 32 deep, and the bound
 -- only ends a walk in a damaged tree.
