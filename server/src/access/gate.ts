@@ -33,7 +33,8 @@ import { normalAddress } from "./whitelist/ip-address.ts";
 
 /**
  * Checks access in this order: the token (401), the rate limits (429), the address and the membership's state (403),
- * the permission (403, or 404 on operator routes). Refusals of known callers are audited.
+ * the permission (403, or 404 on operator routes), which for operations on objects waits until the object is found.
+ * Refusals of known callers are audited.
  */
 export interface GateOptions {
   db: Database;
@@ -121,7 +122,7 @@ export function accessGate({
       return { ...visitor, ...admittedTo({ db, deny }, endpoint.id, admission, kept) };
     },
 
-    isJudged: ({ access }) => access.object !== undefined,
+    isJudged: ({ access }) => access.object !== undefined || access.judges !== undefined,
 
     async authorise({ id, access }, admission, search) {
       if (admission === null || access.object === undefined) return;

@@ -39,7 +39,8 @@ export interface RequestContext {
 export interface SearchContext extends Pick<RequestContext, "endingSignal"> {
   /**
    * The fields of the query (GET) or of the body, converted to the types of their schema where that is possible, but
-   * not validated: an object can be named in them.
+   * not validated: an object can be named in them. Not for operations whose path names an object that decides about
+   * access, because they search before the body is read.
    */
   given: () => Readonly<Record<string, unknown>>;
 }

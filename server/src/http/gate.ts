@@ -4,12 +4,13 @@ import type { Endpoint } from "./endpoint.ts";
 /**
  * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
  * `admit` before any byte of the body is read (401, 403), `enter` once the request is known (idempotency), and for
- * endpoints whose object decides about access, `authorise` once the object is found.
+ * endpoints whose object decides about access, `authorise` once the object is found: before the body, unless the object
+ * is named there.
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
-  /** Whether the object of the endpoint decides about access, so that `authorise` must be called. */
+  /** Whether objects of the request decide about access, so that `authorise` must be called. */
   isJudged(endpoint: Endpoint<Access, Admitted, never>): boolean;
   /** Throws the refusal (403), or the fault of the search for those who would be admitted. */
   authorise(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, search: Search): Promise<void>;

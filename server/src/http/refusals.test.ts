@@ -40,6 +40,58 @@ describe("the order of checks", () => {
   });
 });
 
+describe("where the path names an object that may have a policy", () => {
+  test("the refusal comes before a bad body, and the unknown object after it", async () => {
+    const account = await given.account();
+    const user = await given.member(account, { groups: ["system-user"] });
+    const outsider = await given.member(account);
+    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const { id: note } = await account.post("/notebooks", { name: "n", location: "Common" });
+    const policy = JSON.stringify([{ access: "deny", action: ["read", "update"] }]);
+    for (const [type, source] of [
+      ["cluster", id],
+      ["note", note],
+    ]) {
+      await account.put("/object_policy/policy", { source_type: type, source_id: String(source), policy });
+    }
+    const at = (path: string, method = "PUT"): Partial<RawRequest> => ({ method, path: `/api/v1.2${path}` });
+    const cluster = at(`/clusters/${id}`);
+    const unknown = at("/clusters/999999999");
+    const broken = "{";
+    const tooLarge = "x".repeat(1024 * 1024 + 1);
+    const cases: [string, AccountClient, Partial<RawRequest>, number][] = [
+      ["permission before body", outsider, { ...cluster, body: broken }, 403],
+      ["permission before size", outsider, { ...cluster, body: tooLarge }, 403],
+      ["permission before body, for an unknown object", outsider, { ...unknown, body: broken }, 403],
+      ["policy before body", user, { ...at(`/notebooks/${note}`), body: broken }, 403],
+      ["policy before the body of a GET", user, { ...at(`/clusters/${id}`, "GET"), body: broken }, 403],
+      ["policy before the body of a clone", user, { ...at(`/notebooks/${note}/clone`), body: broken }, 403],
+      ["body before object", account, { ...unknown, body: broken }, 400],
+      ["size before object", account, { ...unknown, body: tooLarge }, 413],
+      ["body of an object", account, { ...cluster, body: broken }, 400],
+      ["object before values", account, { ...unknown, body: '{"labels":7}' }, 404],
+      ["values last", account, { ...cluster, body: '{"labels":7}' }, 422],
+      ["all is well", account, { ...cluster, body: "{}" }, 200],
+    ];
+    for (const [name, client, request, status] of cases)
+      expect((await send(client, request)).status, name).toBe(status);
+  });
+
+  test("a clone of a cluster that may not be read is refused before its body", async () => {
+    const account = await given.account();
+    const policies = '[{"resource":"cluster","action":["create","read"],"access":"allow"}]';
+    await account.post("/roles", { name: "makers", policies });
+    await account.post("/groups", { name: "makers", roles: "makers" });
+    const maker = await given.member(account, { groups: ["makers"] });
+    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const clone: Partial<RawRequest> = { method: "POST", path: `/api/v1.2/clusters/${id}/clone`, body: "{" };
+    expect((await send(maker, clone)).status).toBe(400);
+    const policy = JSON.stringify([{ access: "deny", action: ["read"] }]);
+    await account.put("/object_policy/policy", { source_type: "cluster", source_id: String(id), policy });
+    expect((await send(maker, clone)).status).toBe(403);
+  });
+});
+
 describe("every response", () => {
   test("has the request id in two headers, whatever its status", async () => {
     const account = await given.account();

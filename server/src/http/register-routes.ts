@@ -9,7 +9,8 @@ import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
-import type { Arrival, Gate, Search } from "./gate.ts";
+import { objectSearch } from "./object-search.ts";
+import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { markAuthenticated } from "./limit-connections.ts";
 import type { Turns } from "./start-by-turns.ts";
@@ -59,7 +60,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const { gate, services, writesRefused } = options;
   const headers = deprecationHeaders(endpoint, route.version);
   const isGet = endpoint.method === "GET";
-  const isJudged = gate.isJudged(endpoint);
+  const search = objectSearch(endpoint, gate, services);
   const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
 
   return {
@@ -74,6 +75,11 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (request.admission !== null) markAuthenticated(request.raw.socket);
       request.rawReply = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
+      if (search.isBeforeBody(request)) {
+        const admitted = gate.enter(endpoint, admissionOf(request), arrivalOf(request));
+        const endingOf = (): AbortSignal => endingSignal(reply);
+        request.early = await search.beforeBody(request, admissionOf(request), admitted, endingOf);
+      }
       const refusal = isGet ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
     },
@@ -91,7 +97,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
   async function handle(request: FastifyRequest, reply: FastifyReply, releaseSlot: () => void): Promise<unknown> {
     const arrival = arrivalOf(request);
     const admission = admissionOf(request);
-    const { readParams, readQuery, readBody, readLoosely, writeReply } = codecOf(endpoint);
+    const { readQuery, readBody, readLoosely, writeReply } = codecOf(endpoint);
     reply.serializer(writeReply).type("application/json; charset=utf-8");
     const admitted = gate.enter(endpoint, admission, arrival);
     // A handler that requests this signal is about to wait, so its slot is released.
@@ -103,14 +109,10 @@ function routeOptions<Access, Admission, Admitted, Services>(
       endingSignal: endingOf,
       forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
     };
-    const search = async () => {
-      const params = readParams(request.params);
-      const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
-      const sought = { params, ...admitted, given, endingSignal: endingOf };
-      return { params, found: await endpoint.find?.(sought, services) };
-    };
-    const authorise = (outcome: Search): Promise<void> => gate.authorise(endpoint, admission, outcome);
-    const { params, found } = await (isJudged ? authorised(authorise, search) : search());
+    if (request.early !== undefined && "fault" in request.early) throw request.early.fault;
+    const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
+    const searching = { ...admitted, given, endingSignal: endingOf };
+    const { params, found } = request.early ?? (await search.find(request, admission, searching));
     const input: RequestInput<TObject, TObject, TObject> = {
       params,
       query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
@@ -127,22 +129,6 @@ function routeOptions<Access, Admission, Admitted, Services>(
     if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
     return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
   }
-}
-
-/** A search that finds nothing is a refusal for callers without permission: they must not learn what exists. */
-async function authorised<Result extends { found: unknown }>(
-  authorise: (search: Search) => Promise<void>,
-  search: () => Promise<Result>,
-): Promise<Result> {
-  let result: Result;
-  try {
-    result = await search();
-  } catch (fault) {
-    if (fault instanceof Fault) await authorise({ fault });
-    throw fault;
-  }
-  await authorise(result);
-  return result;
 }
 
 const SHA256_OF_NOTHING = createHash("sha256").digest();

@@ -6,6 +6,7 @@ import { Fault, notFound } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
 import { incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
+import type { EarlySearch } from "./object-search.ts";
 import { registerRoutes, type HttpOptions } from "./register-routes.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { BodyBudget, receiveBodies } from "./receive-bodies.ts";
@@ -85,6 +86,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const turns = startByTurns(server);
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
+  server.decorateRequest("early");
   server.addHook("onRequest", (request, reply, done) => {
     // Bodies are parsed as JSON regardless of their Content-Type.
     request.raw.headers["content-type"] = "application/json";
@@ -154,6 +156,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The gate's result for the caller; null on routes without a gate. */
     admission: unknown;
+    /** Of operations that find their object before the body is read. */
+    early: EarlySearch | undefined;
     bodyTerms: BodyTerms | undefined;
     rawReply: ServerResponse | undefined;
     bodySha256: (() => Buffer) | undefined;

@@ -1,0 +1,80 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
+import { Fault } from "../lib/fault.ts";
+import { codecOf } from "./endpoint-codec.ts";
+import type { Endpoint, SearchContext } from "./endpoint.ts";
+import type { Gate, Search } from "./gate.ts";
+
+export interface Found {
+  readonly params: Record<string, unknown>;
+  readonly found: unknown;
+}
+
+/** The outcome of a search before the body was read. */
+export type EarlySearch = Found | { readonly fault: Fault };
+
+/**
+ * Runs the `find` of an endpoint. If objects decide about access, the gate judges what is found. If the path names the
+ * object, that happens before the body is read, so that a refusal comes before the faults of the body.
+ */
+export function objectSearch<Access, Admission, Admitted, Services>(
+  endpoint: Endpoint<Access, Admitted, Services>,
+  gate: Gate<Access, Admission, Admitted>,
+  services: Services,
+) {
+  const isJudged = gate.isJudged(endpoint);
+
+  async function find(
+    { params: given }: FastifyRequest,
+    admission: Admission,
+    context: Admitted & SearchContext,
+  ): Promise<Found> {
+    const search = async (): Promise<Found> => {
+      const params = codecOf(endpoint).readParams(given);
+      return { params, found: await endpoint.find?.({ params, ...context }, services) };
+    };
+    if (!isJudged) return search();
+    return authorised((outcome) => gate.authorise(endpoint, admission, outcome), search);
+  }
+
+  async function beforeBody(
+    request: FastifyRequest,
+    admission: Admission,
+    admitted: Admitted,
+    endingSignal: () => AbortSignal,
+  ): Promise<EarlySearch> {
+    const given = (): never => {
+      throw new Error(`${endpoint.id} must name its object either in the path or in the body`);
+    };
+    try {
+      return await find(request, admission, { ...admitted, given, endingSignal });
+    } catch (error) {
+      // An unknown object is reported after a body that is malformed or too large.
+      if (error instanceof Fault && error.code === "not-found") return { fault: error };
+      throw error;
+    }
+  }
+
+  /** A GET without a body has no faults that a refusal could come after. */
+  const isBeforeBody = ({ raw }: FastifyRequest): boolean =>
+    isJudged && endpoint.params !== undefined && (endpoint.method !== "GET" || hasBody(raw));
+
+  return { find, beforeBody, isBeforeBody };
+}
+
+/** A search that finds nothing is a refusal for callers without permission: they must not learn what exists. */
+async function authorised(authorise: (search: Search) => Promise<void>, search: () => Promise<Found>): Promise<Found> {
+  let result: Found;
+  try {
+    result = await search();
+  } catch (fault) {
+    if (fault instanceof Fault) await authorise({ fault });
+    throw fault;
+  }
+  await authorise(result);
+  return result;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
