@@ -10,9 +10,6 @@ import { SOURCES_OF, type PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { mayReadSomething } from "./policy/store.ts";
 
-/** The steps of the gate for operations on objects that may have policies. */
-const NO_SOURCES: readonly PolicySource[] = [];
-
 /** The kinds of policies that can decide about the operation. */
 export function sourcesOf({ object, lists, judges = [] }: OperationAccess): readonly PolicySource[] {
   if (object === undefined && lists === undefined && judges.length === 0) return NO_SOURCES;
@@ -20,10 +17,12 @@ export function sourcesOf({ object, lists, judges = [] }: OperationAccess): read
   return [...new Set(types.flatMap((type) => SOURCES_OF[type]))];
 }
 
+const NO_SOURCES: readonly PolicySource[] = [];
+
 /** A row, and the action that it belongs to if not that of the operation. */
 type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
 
-/** Undefined: the operation lists no objects with policies, or the caller may see none. */
+/** Undefined: the operation lists no objects with policies, or the caller may see none and owns none. */
 export async function readScopeOf(
   system: Queryable,
   { lists }: OperationAccess,
@@ -34,8 +33,8 @@ export async function readScopeOf(
   const sources = SOURCES_OF[lists].filter((source) => !standing.absent.has(source));
   const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
   if (byTable) return { ...scope, isFiltered: sources.length > 0 && !caller.groups.has("system-admin") };
-  if (sources.length === 0 || !(await mayReadSomething(system, caller.accountId, sources, scope))) return undefined;
-  return { ...scope, isFiltered: true };
+  const isSome = await mayReadSomething(system, caller.accountId, { type: lists, sources }, scope);
+  return isSome ? { ...scope, isFiltered: true } : undefined;
 }
 
 /** The faults of a search that say something about the object. */

@@ -19,7 +19,7 @@ export function scopeValues({ byTable, membershipId, groupIds }: ReadScope): rea
 /**
  * SQL for the verdict on an action, by default reading, of the policy of `source` and `id` (SQL expressions), for the
  * caller: even allows, odd denies, null is no verdict. `first` is the position of the first of the `scopeValues` in the
- * statement.
+ * statement. Reads all rules of the policy: use `verdictsOf` for many objects.
  */
 export function verdictOn(source: string, id: string, first: number, action: PolicyAction = "read"): string {
   const actions = matchingActions(action).map((each) => `'${each}'`);
@@ -29,10 +29,12 @@ export function verdictOn(source: string, id: string, first: number, action: Pol
                    or (rule.kind = 2 and rule.subject_id = $${first + 1}::bigint)))`;
 }
 
-/** SQL: whether an object outside folders is shown; `owner` is the expression of its owner. */
-export function isReadable(source: string, id: string, owner: string, first: number): string {
-  return `(${owner} is not distinct from $${first + 1}::bigint
-           or coalesce(${verdictOn(source, id, first)} % 2 = 0, $${first}::boolean))`;
+/**
+ * SQL: whether an object outside folders is shown; `weight` is the expression of its policy's verdict, `owner` that of
+ * its owner.
+ */
+export function isReadable(weight: string, owner: string, first: number): string {
+  return `(${owner} is not distinct from $${first + 1}::bigint or coalesce(${weight} % 2 = 0, $${first}::boolean))`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { PolicyChain } from "./judgement.ts";
-import type { Place, Policy, PolicyObject, PolicySource } from "./policy.ts";
+import type { ObjectType, Place, Policy, PolicyObject, PolicySource } from "./policy.ts";
 import { matchingActions, rulesOf } from "./rules.ts";
 
 /** The source of the policy of an object itself. Null: objects of its type have none. */
@@ -115,20 +115,39 @@ export function lockPolicy(tx: Tx, source: PolicySource, sourceId: number): void
   );
 }
 
-/** Whether any policy of these sources allows the caller to read something. */
+/** Where the owners of objects are found, for the types that have objects. */
+const OWNED: Partial<Record<ObjectType, string>> = {
+  cluster: "cluster where deleted_at is null and",
+  note: "note where",
+  folder: "folder where",
+  dashboard: "dashboard where",
+};
+
+/** Whether the caller owns an object of the type, or any policy of these sources allows them to read something. */
 export async function mayReadSomething(
   system: Queryable,
   accountId: number,
-  sources: readonly PolicySource[],
+  { type, sources }: { type: ObjectType; sources: readonly PolicySource[] },
   { membershipId, groupIds }: { membershipId: number; groupIds: readonly number[] },
 ): Promise<boolean> {
-  const [row] = await system.query<{ some: boolean }>(
-    `select exists (
-       select from policy_rule
-        where account_id = $1 and source_type = any ($2) and action = any ($3) and weight % 2 = 0
-          and (kind = 0 or (kind = 1 and subject_id = any ($4)) or (kind = 2 and subject_id = $5))) as some`,
-    [accountId, [...sources], [...matchingActions("read")], [...groupIds], membershipId],
+  const owned = OWNED[type];
+  // One condition for each kind, so that the index finds the rules.
+  const allowed = [
+    "kind = 0 and subject_id = 0",
+    "kind = 1 and subject_id = any ($3)",
+    "kind = 2 and subject_id = $2",
+  ].map(
+    (rules) => `exists (select from policy_rule where account_id = $1 and source_type = any ($4) and ${rules}
+                           and action = any ($5) and weight % 2 = 0)`,
   );
+  const isOwner = owned === undefined ? [] : [`exists (select from ${owned} account_id = $1 and owner_id = $2)`];
+  const [row] = await system.query<{ some: boolean }>(`select ${[...isOwner, ...allowed].join(" or ")} as some`, [
+    accountId,
+    membershipId,
+    [...groupIds],
+    [...sources],
+    [...matchingActions("read")],
+  ]);
   return row?.some ?? false;
 }
 

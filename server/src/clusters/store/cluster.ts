@@ -1,5 +1,5 @@
 import type { Reference } from "../../access/reference.ts";
-import { isReadable, scopeValues, type ReadScope } from "../../access/policy/read-scope.ts";
+import { isReadable, scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { ClusterSettings } from "../cluster-settings.ts";
 
@@ -34,13 +34,21 @@ const COLUMNS = `
 /** An account has a few hundred clusters at most, so those that the caller may not read can be filtered out. */
 export async function listClusters(
   reader: Queryable,
-  page: { limit: number; offset: number },
+  { limit, offset }: { limit: number; offset: number },
   scope: ReadScope,
 ): Promise<ClusterRow[]> {
-  const readable = scope.isFiltered ? `and ${isReadable("'cluster'", "c.id", "c.owner_id", 3)}` : "";
+  if (!scope.isFiltered) {
+    return reader.query(
+      `select ${COLUMNS} from cluster c where c.deleted_at is null order by c.id limit $1 offset $2`,
+      [limit, offset],
+    );
+  }
   return reader.query(
-    `select ${COLUMNS} from cluster c where c.deleted_at is null ${readable} order by c.id limit $1 offset $2`,
-    [page.limit, page.offset, ...(scope.isFiltered ? scopeValues(scope) : [])],
+    `with verdict as materialized (${verdictsOf("'cluster'", 3)})
+     select ${COLUMNS} from cluster c left join verdict v on v.source_id = c.id
+      where c.deleted_at is null and ${isReadable("v.weight", "c.owner_id", 3)}
+      order by c.id limit $1 offset $2`,
+    [limit, offset, ...scopeValues(scope)],
   );
 }
 

@@ -1,0 +1,74 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { listClusters } from "../../clusters/store/cluster.ts";
+import type { Queryable } from "../../db/database.ts";
+import { mayReadSomething } from "./store.ts";
+
+/** The work for a caller grows with the policies that name them, not with all rules of the account. */
+const CLUSTERS = 100;
+const RULES_OF_EACH = 1000;
+const MOST_BUFFERS = 150;
+const CALLER = { membershipId: 7_000_001, groupIds: [7_000_002, 7_000_003] };
+
+let database: TestDatabase;
+let client: Client;
+let accountId: number;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  client = new Client(database.connection);
+  await client.connect();
+  const { rows } = await client.query<{ id: string }>("insert into account (name) values ('Busy') returning id");
+  accountId = Number(rows[0]?.id);
+  await client.query(
+    `insert into cluster (account_id, engine) select $1, '{"type":"local"}' from generate_series(1, $2::integer)`,
+    [accountId, CLUSTERS],
+  );
+  await client.query(
+    `insert into object_policy (account_id, source_type, source_id, elements)
+     select account_id, 'cluster', id, '[]' from cluster where account_id = $1`,
+    [accountId],
+  );
+  await client.query(
+    `insert into policy_rule (account_id, source_type, source_id, kind, subject_id, action, weight)
+     select account_id, 'cluster', id, 1 + n % 2, n, 'read', 4 from cluster, generate_series(1, $2::integer) n
+      where account_id = $1`,
+    [accountId, RULES_OF_EACH],
+  );
+  await client.query("vacuum (analyze) policy_rule");
+  await client.query("select set_config('headgate.account_id', $1, false)", [String(accountId)]);
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+async function buffersOf(work: (reader: Queryable) => Promise<unknown>): Promise<number> {
+  let buffers = Infinity;
+  await work({
+    async query(text: string, values: readonly unknown[] = []): Promise<never[]> {
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) ${text}`,
+        [...values],
+      );
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
+      buffers = (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+      return [];
+    },
+  });
+  return buffers;
+}
+
+test("the question whether a list shows anything reads few rules", async () => {
+  const source = { type: "cluster", sources: ["cluster"] } as const;
+  expect(await buffersOf((reader) => mayReadSomething(reader, accountId, source, CALLER))).toBeLessThan(MOST_BUFFERS);
+});
+
+test("a list of clusters reads few rules, although none of them is shown", async () => {
+  const scope = { ...CALLER, byTable: false, isFiltered: true };
+  await client.query("set role headgate_account");
+  const buffers = await buffersOf((reader) => listClusters(reader, { limit: 11, offset: 0 }, scope));
+  await client.query("reset role");
+  expect(buffers).toBeLessThan(MOST_BUFFERS);
+});
