@@ -56,14 +56,26 @@ const SCHEMA_KEY = "qlog";
 
 export function prefixRewrite(prefix: string): PrefixRewrite {
   if (prefix === "svc") return { incoming: (value) => value, outgoing: (value) => value };
-  return { incoming: rewriter(prefix, "svc"), outgoing: rewriter("svc", prefix) };
+  const incoming = rewriter(prefix, "svc");
+  const neutralKeys = new Set(KEYS.map((key) => `svc_${key}`));
+  return {
+    incoming: (body) => incoming(isRecord(body) ? withoutKeys(body, neutralKeys) : body),
+    outgoing: rewriter("svc", prefix),
+  };
+}
+
+/** The fields of a body with the neutral prefix are unknown, like its paths. Objects inside may have keys of the client. */
+function withoutKeys(body: Record<string, unknown>, keys: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.has(key)));
 }
 
 function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
   const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
   const schemaWord = `{"${from.toUpperCase()}-QUERY-SCHEMA":`;
-  const policyWord = new RegExp(`"${from}_(${POLICY_WORDS.join("|")})"`, "g");
+  // Swapped, so that the words with the other prefix are unknown, and a text is shown as it was sent.
+  const policyWord = new RegExp(`"(${from}|${to})_(${POLICY_WORDS.join("|")})"`, "g");
+  const swapped = (_: string, prefix: string, word: string): string => `"${prefix === from ? to : from}_${word}"`;
   const rewrite = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(rewrite);
     if (!isRecord(value) || value instanceof Date) return value;
@@ -74,7 +86,7 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
   /** Policies and the schemas of queries are sent as text, and error messages name fields as the client spells them. */
   const rewriteText = (key: string, value: unknown): string | undefined => {
     if (typeof value !== "string") return undefined;
-    if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, `"${to}_$1"`);
+    if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, swapped);
     if (key === SCHEMA_KEY && value.startsWith(schemaWord)) {
       return `{"${to.toUpperCase()}-QUERY-SCHEMA":${value.slice(schemaWord.length)}`;
     }

@@ -63,6 +63,30 @@ describe("a deployment with its own identifier prefix", () => {
     await account.put(path, { ...source, policy: unknown }).refused(422, /^policy\[0\]\.condition\.acme_users must/);
   });
 
+  test("does not know the neutral prefix in bodies and policies", async () => {
+    const account = await given.account();
+    const member = await given.member(account, { state: "pending" });
+    const named = { svc_user_id: member.email };
+    await account.post("/accounts/enable_acme_user", named).refused(422, /^acme_user_id is required/);
+    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const condition = { svc_users: [member.membershipId] };
+    const policy = JSON.stringify([{ access: "deny", action: ["all"], condition }]);
+    const request = { source_id: String(id), source_type: "cluster", policy };
+    await account.put("/object_policy/policy", request).refused(422, /^policy\[0\]\.condition must name a user/);
+    const policies = JSON.stringify([{ resource: "svc_user", action: ["update"], access: "allow" }]);
+    await account
+      .post("/roles", { name: "enablers", policies })
+      .refused(422, /^policies\[0\]\.resource must.*acme_user/);
+  });
+
+  test("shows the policies of roles byte for byte", async () => {
+    const account = await given.account();
+    const policies =
+      '[{"resource": "command", "action": ["read"], "access": "allow", "note": ["svc_user", "acme_user"]}]';
+    const { roles: role } = await account.post("/roles", { name: "readers", policies });
+    expect(role.policy).toBe(policies);
+  });
+
   test("uses it in the members of a group", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "readers" });
