@@ -172,7 +172,10 @@ describe("reassign-label", () => {
     await setPolicy([{ access: "allow", action: ["update"], condition: to(outsider) }]);
     const move = (): Call =>
       outsider.put("/clusters/reassign-label", { destination_cluster: String(id), label: "second" });
-    await move().refused(403);
+    const hidden = await move().refused(403);
+    const unknown = { destination_cluster: String(id), label: "nowhere" };
+    expect((await outsider.put("/clusters/reassign-label", unknown).refused(403)).text).toBe(hidden.text);
+    await admin.put("/clusters/reassign-label", unknown).refused(422, /^label names no cluster/);
     const policy = JSON.stringify([{ access: "allow", action: ["update"], condition: to(outsider) }]);
     await admin.put("/object_policy/policy", { source_type: "cluster", source_id: String(second), policy });
     expect(await move()).toMatchObject({ id, labels: ["second", "shared"] });

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { missingPermission } from "../access/permission.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { parseReference, PathReference } from "../access/reference.ts";
 import type { Tx } from "../db/database.ts";
@@ -32,12 +33,16 @@ export const reassignLabel = operation({
     return { id: row.id, policyObject: policyObjectOf(row) };
   },
 
-  async handle({ found, body, change, authorise }) {
+  async handle({ found, body, caller, change, authorise, deny }) {
     return change(async (tx, audit) => {
       const destination = await lockCluster(tx, found.id);
       if (destination === undefined) throw unknownDestination();
       const source = await lockLabel(tx, body.label);
-      if (source === undefined) throw invalid("label", "names no cluster of the account");
+      if (source === undefined) {
+        // Those whom only a policy admits must not learn which labels there are.
+        const lack = missingPermission(OBJECT_PERMISSIONS.cluster.update, caller);
+        throw lack === undefined ? invalid("label", "names no cluster of the account") : deny(lack);
+      }
       const taken = policyObjectOf({ id: source.clusterId, ownerId: source.ownerId });
       await authorise(taken, "update", OBJECT_PERMISSIONS.cluster.update, tx);
       audit.object = `cluster/${destination.id}`;

@@ -68,7 +68,7 @@ export async function findStanding(reader: Queryable, { id, name }: Reference): 
                                join access_group_role gr on gr.group_id = e.group_id
                               where e.membership_id = m.id)) as policies
        from membership m join app_user u on u.id = m.user_id
-      where m.id = $1 or lower(u.email) = lower($2)`,
+      where m.id = coalesce($1::bigint, (select found.membership_id from member_with_email($2) found))`,
     [id, name],
   );
   if (row === undefined) return undefined;

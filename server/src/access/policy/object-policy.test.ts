@@ -276,6 +276,14 @@ describe("GET access/explain", () => {
     expect(await explain(user, "manage", outsider)).toMatchObject({ allowed: false });
   });
 
+  test("takes a user by id or by e-mail in any case", async () => {
+    const path = `/api/v2/access/explain?source_type=cluster&source_id=${id}&action=read&user=`;
+    for (const name of [user.membershipId, user.email, user.email.toUpperCase()]) {
+      expect(await admin.get(`${path}${name}`)).toMatchObject({ user: { id: user.membershipId, email: user.email } });
+    }
+    await admin.get(`${path}nobody@example.com`).refused(422, /^user must be/);
+  });
+
   test("refuses unknown users, actions and objects", async () => {
     const stranger = await given.member(await given.account());
     await explain(admin, "read", stranger).refused(422, /^user must be/);
