@@ -154,6 +154,24 @@ describe("the filters of audit_events", () => {
     expect(await ids("start_date=2027-01-01")).toEqual([]);
   });
 
+  test("select by dates also events of long transactions, whose ids are later than those of shorter ones", async () => {
+    const account = await accountWithEvents(4);
+    const times = ["11:00:00", "12:00:20", "12:00:01", "13:00:00"].map((time) => `2026-03-01T${time}Z`);
+    await given.app.services.db.asSystem((tx) =>
+      tx.query(
+        `update audit_event e set at = ($2::timestamptz[])[n]
+           from (select id, row_number() over (order by id) as n from audit_event where account_id = $1) numbered
+          where e.id = numbered.id`,
+        [account.accountId, times],
+      ),
+    );
+    const ids = async (query: string): Promise<string[]> => objectsOf(await account.get(`${AUDIT}?${query}`));
+    expect(await ids("start_date=2026-03-01T12:00:00Z")).toEqual(["4", "3", "2"]);
+    expect(await ids("end_date=2026-03-01T12:00:30Z")).toEqual(["3", "2", "1"]);
+    expect(await ids("start_date=2026-03-01T12:00:00Z&end_date=2026-03-01T12:00:30Z&outcome=done")).toEqual(["3", "2"]);
+    expect(await ids("start_date=0000-01-01&end_date=9999-12-31")).toEqual(["4", "3", "2", "1"]);
+  });
+
   test.each([
     ["start_date=2026-03-02&end_date=2026-03-01", /^start_date must not be after end_date/],
     ["start_date=yesterday", /^start_date must be a date/],

@@ -5,7 +5,12 @@ import { Id, MAX_INTEGER, Nullable, OneOf, Timestamp } from "../../http/schema.t
 import { isoSeconds } from "../../lib/clock.ts";
 import { invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
-import { listAuditEvents as readAuditEvents, type AuditEventRow, type AuditFilter } from "./store.ts";
+import {
+  listAuditEvents as readAuditEvents,
+  MAX_FILTERED_OBJECT_BYTES,
+  type AuditEventRow,
+  type AuditFilter,
+} from "./store.ts";
 
 const AuditEvent = Type.Object({
   id: Id,
@@ -49,7 +54,12 @@ export const listAuditEvents = operation({
       }),
     ),
     object: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1024, description: "<kind>/<id>", examples: ["cluster/1"] }),
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_FILTERED_OBJECT_BYTES,
+        description: "<kind>/<id>",
+        examples: ["cluster/1"],
+      }),
     ),
     user_id: Type.Optional(Type.Integer({ ...Id, description: "The user_id of a user" })),
     outcome: Type.Optional(OneOf(["done", "denied"])),

@@ -91,7 +91,10 @@ export interface AuditFilter {
   until?: Date | undefined;
 }
 
-/** The time of an event is that of the start of its transaction, and its id is given at the end: see `largeChangeMs`. */
+/**
+ * The time of an event is that of the start of its transaction, and its id is given at the end, at most a minute later
+ * (`largeChangeMs`). So ids and times can be in another order, but not those of events that lie further apart than this.
+ */
 const SKEW = "interval '5 minutes'";
 const OUTCOMES = ["done", "denied"] as const;
 /** Longer objects (lists of ids) are not in the index. */
@@ -117,19 +120,10 @@ export async function listAuditEvents(
   add(filter.operation, (place) => `operation = ${place}`);
   add(filter.object, (place) => `object = ${place} and octet_length(object) <= ${MAX_FILTERED_OBJECT_BYTES}`);
   add(filter.userId, (place) => `user_id = ${place}`);
-  add(
-    filter.from,
-    (place) =>
-      `at >= ${place} and id >= (
-         select first.id from audit_event first where first.account_id = current_account_id()
-            and first.at >= ${place} - ${SKEW} order by first.at, first.id limit 1)`,
-  );
+  add(filter.from, (place) => `at >= ${place} and id > ${boundary("max", `at < ${place} - ${SKEW}`, 0)}`);
   add(
     filter.until,
-    (place) =>
-      `at < ${place} and id <= (
-         select last.id from audit_event last where last.account_id = current_account_id()
-            and last.at < ${place} + ${SKEW} order by last.at desc, last.id desc limit 1)`,
+    (place) => `at < ${place} and id < ${boundary("min", `at >= ${place} + ${SKEW}`, Number.MAX_SAFE_INTEGER)}`,
   );
   const newest = (outcome = ""): string =>
     `(select id from audit_event where ${conditions.join(" and ")}${outcome} order by id desc limit $2::bigint + $3)`;
@@ -143,6 +137,18 @@ export async function listAuditEvents(
       order by id desc`,
     values,
   );
+}
+
+/**
+ * SQL: the id of the event that is nearest to the period among those certainly outside of it, or `none`. Not by
+ * `coalesce`: row-level security would keep it out of the condition of an index.
+ */
+function boundary(choice: "max" | "min", isOutside: string, none: number): string {
+  const direction = choice === "max" ? "desc" : "asc";
+  return `(select ${choice}(outside.id) from (
+             (select id from audit_event where account_id = (select current_account_id()) and ${isOutside}
+               order by at ${direction}, id ${direction} limit 1)
+             union all select ${none}) outside)`;
 }
 
 /** None: there is nothing to merge, because the index of all events is in the order of ids. */

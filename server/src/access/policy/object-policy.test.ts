@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 import type { Call, Client } from "../../../test/support/client.ts";
+import { sendAs } from "../../../test/support/raw-request.ts";
 
 const given = useServer();
 const PATH = "/object_policy/policy";
@@ -162,19 +163,8 @@ describe("PUT object_policy/policy", () => {
 describe("GET object_policy/policy", () => {
   test("takes its fields from a JSON body", async () => {
     await set([{ access: "allow" }]);
-    const { hostname, port } = new URL(given.base);
-    const { request } = await import("node:http");
-    const payload = JSON.stringify({ source_id: String(id), source_type: "cluster" });
-    const text = await new Promise<string>((resolve, reject) => {
-      const headers = { "X-AUTH-TOKEN": admin.token ?? "", "Content-Length": payload.length };
-      const sent = request({ hostname, port, path: `/api/v1.2${PATH}`, method: "GET", headers }, (answer) => {
-        let received = "";
-        answer.on("data", (chunk: Buffer) => (received += chunk.toString()));
-        answer.on("end", () => resolve(received));
-      });
-      sent.on("error", reject);
-      sent.end(payload);
-    });
+    const body = JSON.stringify({ source_id: String(id), source_type: "cluster" });
+    const { text } = await sendAs(given.base, admin, { method: "GET", path: `/api/v1.2${PATH}`, body });
     expect(JSON.parse(text)).toMatchObject({ source_id: id, policy: [{ access: "allow" }] });
   });
 

@@ -3,42 +3,18 @@ import { describe, expect, test } from "vitest";
 import type { PolicyAction, PolicyElement, Subject } from "./policy.ts";
 import { matchingActions, rulesOf } from "./rules.ts";
 import { accessOf, verdictOf } from "./verdict.ts";
+import { secondOpinion, type Opinion } from "../../../test/support/second-opinion.ts";
 
 /**
- * The evaluator is compared with a second one, which is written from the text of the rules and shares no code with it:
- * it searches the ranks from the highest to the lowest, while the product compares weights. The rows of `policy_rule`,
- * by which lists decide, are a third.
+ * The evaluator is compared with a second one, which is written from the text of the rules and shares no code with it.
+ * The rows of `policy_rule`, by which lists decide, are a third.
  */
 const ME = 7;
 const MY_GROUPS = [70, 71];
 const me: Subject = { membershipId: ME, groupIds: new Set(MY_GROUPS) };
 
-type Answer = "allow" | "deny" | null;
-
-function secondOpinion(policy: readonly PolicyElement[], action: PolicyAction): Answer {
-  const isForEveryone = (element: PolicyElement): boolean => !("users" in element) && !("groups" in element);
-  const subjects: ((element: PolicyElement) => boolean)[] = [
-    (element) => (element.users ?? []).some((id) => id === ME),
-    (element) => (element.groups ?? []).some((id) => MY_GROUPS.includes(id)),
-    isForEveryone,
-  ];
-  const actions: ((element: PolicyElement) => boolean)[] = [
-    (element) => (element.action ?? []).some((each) => each === action),
-    (element) =>
-      !("action" in element) || (action !== "manage" && (element.action ?? []).some((each) => each === "all")),
-  ];
-  for (const isNamed of subjects) {
-    for (const isMeant of actions) {
-      const found = policy.filter((element) => isNamed(element) && isMeant(element)).map(({ access }) => access);
-      if (found.includes("deny")) return "deny";
-      if (found.includes("allow")) return "allow";
-    }
-  }
-  return null;
-}
-
 /** As the SQL of lists does it. */
-function byRules(policy: readonly PolicyElement[], action: PolicyAction): Answer {
+function byRules(policy: readonly PolicyElement[], action: PolicyAction): Opinion {
   const weights = rulesOf(policy)
     .filter((rule) => matchingActions(action).includes(rule.action))
     .filter(({ kind, subjectId }) => kind === 0 || (kind === 1 ? MY_GROUPS.includes(subjectId) : subjectId === ME))
@@ -50,7 +26,7 @@ const ACTIONS: readonly PolicyAction[] = ["read", "update", "write", "delete", "
 
 function expectAgreement(policy: readonly PolicyElement[], actions: readonly PolicyAction[]): void {
   for (const action of actions) {
-    const expected = secondOpinion(policy, action);
+    const expected = secondOpinion(policy, action, me);
     const verdict = verdictOf(policy, action, me);
     const name = JSON.stringify({ policy, action });
     expect(verdict?.access ?? null, name).toBe(expected);
@@ -107,7 +83,7 @@ describe("the verdict of a policy", () => {
     );
   });
 
-  test.each<[string, PolicyElement[], PolicyAction, Answer]>([
+  test.each<[string, PolicyElement[], PolicyAction, Opinion]>([
     [
       "a named user outranks their groups",
       [
@@ -146,6 +122,6 @@ describe("the verdict of a policy", () => {
     ["others' elements say nothing", [{ access: "deny", action: ["read"], users: [8], groups: [99] }], "read", null],
   ])("%s", (_name, policy, action, expected) => {
     expect(verdictOf(policy, action, me)?.access ?? null).toBe(expected);
-    expect(secondOpinion(policy, action)).toBe(expected);
+    expect(secondOpinion(policy, action, me)).toBe(expected);
   });
 });

@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { secondOpinion, type Opinion } from "../../../test/support/second-opinion.ts";
+import type { PermissionRow } from "../permission.ts";
+import { judge, type JudgedAction, type PolicyLink } from "./judgement.ts";
+import type { ObjectType, PolicyAction, PolicyElement, PolicyObject } from "./policy.ts";
+
+/**
+ * The judgement about an object is compared with a second one, which is written from the text of the rules: owner and
+ * admins, the object's own policy, those of its folders from the nearest on, the home of another member, the table.
+ */
+const ME = 7;
+const OTHER = 8;
+const ROW: PermissionRow = { groups: ["system-user"], role: "cluster:read" };
+const subject = { membershipId: ME, groupIds: new Set([70]) };
+
+interface World {
+  type: ObjectType;
+  action: JudgedAction;
+  ownerId: number | null;
+  homeId: number | null;
+  isAdmin: boolean;
+  isPermitted: boolean;
+  own: readonly PolicyElement[] | undefined;
+  /** The nearest first; the last is that of the root. */
+  folders: readonly (readonly PolicyElement[])[];
+}
+
+function expected(world: World): boolean {
+  const { action, type, isPermitted } = world;
+  if (action === "use" && !isPermitted) return false;
+  if (world.isAdmin || world.ownerId === ME) return true;
+  const isForeignHome = world.homeId !== null && world.homeId !== ME;
+  switch (action) {
+    case "use":
+      return opinion(world, "start") !== "deny";
+    case "view-policy":
+      if (opinion(world, "manage") === "allow") return true;
+      return opinion(world, "read") !== "deny" && isPermitted;
+    case "set-policy": {
+      if (opinion(world, "manage") === "allow") return true;
+      const needed: PolicyAction[] = ["manage", "read", type === "folder" ? "write" : "update"];
+      if (needed.some((each) => opinion(world, each) === "deny")) return false;
+      return isPermitted && !isForeignHome;
+    }
+    default: {
+      const verdict = opinion(world, action);
+      if (verdict !== null) return verdict === "allow";
+      return isPermitted && (action === "read" || !isForeignHome);
+    }
+  }
+}
+
+function opinion({ type, own, folders }: World, action: PolicyAction): Opinion {
+  const ofFolder = action === "read" || (action === "manage" && type !== "dashboard") ? action : "write";
+  const verdicts = [
+    ...(own === undefined ? [] : [secondOpinion(own, action, subject)]),
+    ...folders.map((policy) => secondOpinion(policy, ofFolder, subject)),
+  ];
+  return verdicts.find((each) => each !== null) ?? null;
+}
+
+const ACTIONS: Partial<Record<ObjectType, readonly JudgedAction[]>> = {
+  cluster: ["read", "update", "delete", "start", "terminate", "set-policy", "view-policy", "use"],
+  note: ["read", "update", "delete", "set-policy", "view-policy"],
+  folder: ["read", "write", "set-policy", "view-policy"],
+  dashboard: ["read", "update", "delete"],
+};
+
+const element = (actions: readonly string[]): fc.Arbitrary<PolicyElement> =>
+  fc.oneof(
+    fc.record({ access: fc.constantFrom("allow" as const, "deny" as const) }),
+    fc.record(
+      {
+        access: fc.constantFrom("allow" as const, "deny" as const),
+        action: fc.uniqueArray(fc.constantFrom(...actions, "all"), { minLength: 1, maxLength: 2 }),
+        users: fc.constantFrom([ME], [OTHER]),
+        groups: fc.constantFrom([70], [71]),
+      },
+      { requiredKeys: ["access", "action"] },
+    ),
+  );
+const policyOf = (...actions: string[]) => fc.array(element(actions), { maxLength: 3 });
+const ownPolicy = policyOf("read", "update", "delete", "start", "terminate", "manage");
+const folderPolicy = policyOf("read", "write", "manage");
+
+const world: fc.Arbitrary<World> = fc
+  .constantFrom(...(Object.keys(ACTIONS) as ObjectType[])) // keys of the record above
+  .chain((type) =>
+    fc.record({
+      type: fc.constant(type),
+      action: fc.constantFrom(...(ACTIONS[type] ?? [])),
+      ownerId: fc.constantFrom(null, ME, OTHER, OTHER, OTHER),
+      homeId: type === "cluster" ? fc.constant(null) : fc.constantFrom(null, ME, OTHER),
+      isAdmin: fc.constantFrom(true, false, false, false, false),
+      isPermitted: fc.boolean(),
+      own: type === "cluster" || type === "note" ? fc.option(ownPolicy, { nil: undefined }) : fc.constant(undefined),
+      folders: type === "cluster" ? fc.constant([]) : fc.array(folderPolicy, { maxLength: 3 }),
+    }),
+  );
+
+function judged({ type, action, ownerId, homeId, isAdmin, isPermitted, own, folders }: World): boolean {
+  const links: PolicyLink[] = folders.map((policy, index) =>
+    index === folders.length - 1 && index > 0
+      ? { source: "notes_root", sourceId: homeId ?? 0, policy }
+      : { source: "folder", sourceId: index + 1, policy },
+  );
+  if (own !== undefined) links.unshift({ source: type === "cluster" ? "cluster" : "note", sourceId: 5, policy: own });
+  const groups = [...(isAdmin ? ["system-admin"] : []), ...(isPermitted ? ["system-user"] : [])];
+  const caller = { ...subject, groups: new Set(groups), statements: [] };
+  const object: PolicyObject = { type, id: 5, ownerId };
+  return judge(caller, object, action, ROW, { links, homeId }).isAllowed;
+}
+
+test("judgements agree with a second judge on random objects, policies and callers", () => {
+  const outcomes = new Map<string, number>();
+  fc.assert(
+    fc.property(world, (each) => {
+      // System-admins are permitted everything by the table, too.
+      const given = { ...each, isPermitted: each.isPermitted || each.isAdmin };
+      const outcome = expected(given);
+      expect(judged(given), JSON.stringify(given)).toBe(outcome);
+      const key = `${given.type} ${given.action} ${outcome}`;
+      outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
+    }),
+    { numRuns: 5000 },
+  );
+  // Every action of every type was both allowed and refused, so neither judge always says the same.
+  const pairs = Object.entries(ACTIONS).flatMap(([type, actions]) => actions.map((action) => `${type} ${action}`));
+  for (const pair of pairs) {
+    for (const outcome of [true, false]) expect(outcomes.get(`${pair} ${outcome}`) ?? 0, pair).toBeGreaterThan(0);
+  }
+});
