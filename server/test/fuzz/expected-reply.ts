@@ -24,7 +24,7 @@ export function expectedReply(
   if (request.route === "unknown path") return only(404);
   if (request.route === "wrong method") return only(405);
   const refusal = refusalOf(request, permission);
-  const waits = request.caller === "powerless" && WITH_POLICY.has(operationId);
+  const waits = request.caller === "powerless" && NAMED_IN_BODY.has(operationId);
   if (refusal !== undefined && !waits) return only(refusal);
   if (request.payload === "broken JSON") return only(400);
   if (request.payload === "too large") return only(413);
@@ -38,14 +38,12 @@ export function expectedReply(
   return sent.some(isWild) ? { statuses: ACCEPTED_OR_REFUSED } : only(valid);
 }
 
-/** A policy may admit callers without permission, so their refusal waits until the body is read. */
-const WITH_POLICY: ReadonlySet<string> = new Set([
-  "cluster_view",
-  "cluster_state_view",
-  "cluster_edit",
-  "cluster_delete",
+/**
+ * A policy may admit callers without permission, so their refusal waits until the object is found. Here the body, or that
+ * of a GET, names the object.
+ */
+const NAMED_IN_BODY: ReadonlySet<string> = new Set([
   "cluster_label_reassign",
-  "cluster_state_change",
   "object_policy_set",
   "object_policy_view",
   "access_explain",
