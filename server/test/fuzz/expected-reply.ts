@@ -44,6 +44,14 @@ export function expectedReply(
  */
 const NAMED_IN_BODY: ReadonlySet<string> = new Set([
   "cluster_label_reassign",
+  "folder_create",
+  "folder_rename",
+  "folder_move",
+  "folder_policy_set",
+  "folder_policy_view",
+  "notebook_create",
+  "notebook_import",
+  "notebook_dashboard_create",
   "object_policy_set",
   "object_policy_view",
   "access_explain",
