@@ -193,8 +193,6 @@ function changeFor(db: Database, caller: Caller, operationId: string, kept: Idem
     switch (scope) {
       case "account":
         return db.asAccount(caller.accountId, run);
-      case "large":
-        return db.asAccountForLargeChange(caller.accountId, run);
       case "system":
         return db.asSystem(run);
     }

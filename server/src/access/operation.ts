@@ -83,11 +83,8 @@ export interface Admitted extends Visitor {
  */
 export type Change = <Reply>(work: (tx: Tx, audit: AuditNote) => Promise<Reply>, scope?: ChangeScope) => Promise<Reply>;
 
-/**
- * `system` is for operations outside the caller's account, such as creating one; `large` for changes of very many rows of
- * the account, which get more time.
- */
-type ChangeScope = "account" | "system" | "large";
+/** `system` is for operations outside the caller's account, such as creating one. */
+type ChangeScope = "account" | "system";
 
 export interface AuditNote {
   /** The changed object, as `<kind>/<id>`; never a secret. */

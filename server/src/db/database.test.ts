@@ -92,6 +92,14 @@ describe("a transaction", () => {
     expect(await db.accountReader(mine).query("select 1 from access_group where name = 'half done'")).toEqual([]);
   });
 
+  test("fails with the reason of the statement that was sent, although a later one fails too", async () => {
+    const work = db.asAccount(mine, async (tx) => {
+      tx.send("insert into access_group (account_id, name) values (-1, 'fails')");
+      await tx.query("select 1");
+    });
+    await expect(work).rejects.toThrow(/row-level security/);
+  });
+
   test("is rolled back if its work throws, and the connection stays usable", async () => {
     const failing = (): Promise<never> =>
       db.asSystem(async (tx) => {

@@ -4,7 +4,13 @@ import { inOneWrite, StatementNames } from "./statement-sending.ts";
 import { DatabaseTimeout, OutageWatch } from "./outage-watch.ts";
 import { FairConnections, PooledUnit, type Owner } from "./fair-connections.ts";
 import { SharedConnection } from "./shared-connection.ts";
-import { isConnectionLost, isStoreUnavailable, storeFault, unknownOutcomeFault } from "./store-fault.ts";
+import {
+  isConnectionLost,
+  isStoreUnavailable,
+  isTransactionAborted,
+  storeFault,
+  unknownOutcomeFault,
+} from "./store-fault.ts";
 import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 
 /**
@@ -27,8 +33,6 @@ export interface Tx extends Queryable {
 
 export interface Database {
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** The same for changes of very many rows: they may take a minute. */
-  asAccountForLargeChange<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T>;
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Single reads of one account, each in a transaction of its own and one round trip. */
   accountReader(accountId: number): Queryable;
@@ -113,10 +117,6 @@ class PooledDatabase implements Database {
     return this.#transaction(accountId, beginAsAccount(accountId), work);
   }
 
-  asAccountForLargeChange<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction(accountId, this.#beginPatiently(accountId), work, this.#limits.largeChangeMs);
-  }
-
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transaction("system", "begin", work);
   }
@@ -192,7 +192,8 @@ class PooledDatabase implements Database {
       inOneWrite(client, sendHeld);
       await Promise.all(sent);
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = isTransactionAborted(thrown) ? await firstFailure(sent, thrown) : thrown;
       // A broken connection never replies, so there is nothing to roll back on it.
       isBroken = isStoreUnavailable(error) || !(await canRollBack(client));
       const isUnanswered = isConnectionLost(error) || error instanceof DatabaseTimeout;
@@ -273,6 +274,12 @@ interface AccountRead {
   readonly owner: Owner;
   readonly begin: string;
   readonly limitMs: number;
+}
+
+/** A statement after one that failed only says that the transaction has been aborted. */
+async function firstFailure(sent: readonly Promise<unknown>[], otherwise: unknown): Promise<unknown> {
+  const failed = (await Promise.allSettled(sent)).find((outcome) => outcome.status === "rejected");
+  return failed === undefined ? otherwise : failed.reason;
 }
 
 async function canRollBack(client: PoolClient): Promise<boolean> {

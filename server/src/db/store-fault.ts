@@ -85,6 +85,11 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   );
 }
 
+/** Whether the statement was refused because an earlier one of its transaction has failed. */
+export function isTransactionAborted(error: unknown): boolean {
+  return errorCode(error) === "25P02";
+}
+
 export function isNullViolation(error: unknown, column: string): boolean {
   return errorCode(error) === "23502" && error instanceof Error && "column" in error && error.column === column;
 }

@@ -13,11 +13,9 @@ export interface WorkLimits {
   /** Like `statementMs` and `unitMs`, for reads that request it (`patientReader`). */
   readonly patientStatementMs: number;
   readonly patientUnitMs: number;
-  /** A transaction that changes very many rows, in statements that each keep to `patientStatementMs`. */
-  readonly largeChangeMs: number;
 }
 
-const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000, largeChangeMs: 60_000 };
+const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000 };
 
 /**
  * A client is waiting. These deadlines are for a slow database; one that does not respond at all is detected within
@@ -48,7 +46,6 @@ export const operatorWork: WorkLimits = {
   unitMs: 3_700_000,
   patientStatementMs: 3_600_000,
   patientUnitMs: 3_700_000,
-  largeChangeMs: 3_700_000,
 };
 
 /**

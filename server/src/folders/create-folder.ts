@@ -36,7 +36,7 @@ export const createFolder = operation({
   async handle({ found: { place, location }, body, caller, change }) {
     const name = checkLocationName("name", body.name);
     return change(async (tx, audit) => {
-      lockTree(tx, place.type, "shared");
+      await lockTree(tx, place.type, "shared");
       if (place.folderId !== null) await makeRoom(tx, place.folderId);
       const folder = await insertFolder(tx, place, name, caller.membershipId);
       if (folder === undefined) throw nameTaken(name);

@@ -3,14 +3,17 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, notFound, type Fault } from "../lib/fault.ts";
-import { placeOf } from "./find-place.ts";
+import { placeOf, policyObjectOf } from "./find-place.ts";
 import { folderInPath, FolderParams } from "./folder-in-request.ts";
-import { countContents, deleteLevel, isDeletionDenied, isEmpty, lockBelow } from "./store/deletion.ts";
+import { mayDeleteBelow } from "./may-delete-below.ts";
+import { deleteLevel, isEmpty, lockBelow, measureContents, type FolderBelow } from "./store/deletion.ts";
 import { readLocations } from "./store/places.ts";
-import { lockFolder, lockTree } from "./store/tree.ts";
+import { hasMoved, lockFolder, lockTree } from "./store/tree.ts";
 
-/** One transaction deletes at most so many folders, and as many notebooks and dashboards, within its deadline. */
-const MAX_DELETED = 100_000;
+/** What one transaction deletes in about a second, in which changes of the same folders wait for it. */
+const MAX_FOLDERS = 10_000;
+const MAX_CONTENTS = 10_000;
+const MAX_CONTENT_GIBIBYTES = 1;
 
 const Recursive = {
   recursive: Type.Optional(Type.Boolean({ description: "Whether everything below is deleted too", default: false })),
@@ -21,8 +24,8 @@ export const deleteFolder = operation({
   summary: "Delete a folder",
   description:
     "A folder that is not empty is only deleted with `recursive`, in the query or in the body: then all folders, " +
-    "notebooks and dashboards below and their policies are deleted too, unless a policy of one of them denies it to " +
-    "the caller. Needs write on the folder.",
+    "notebooks and dashboards below and their policies are deleted too, all or nothing. The caller must be allowed to " +
+    "delete each of them. Needs write on the folder.",
   tag: "Folders",
   method: "DELETE",
   paths: { "v1.2": "/folders/:folder_id" },
@@ -38,38 +41,48 @@ export const deleteFolder = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: folderInPath,
 
-  async handle({ found: { folder }, query, body, deny, readable, change }) {
+  async handle({ found: { folder }, query, body, caller, authorise, deny, readable, change }) {
     const isRecursive = query.recursive ?? body.recursive ?? false;
     return change(async (tx, audit) => {
-      lockTree(tx, folder.type, "shared");
-      if ((await lockFolder(tx, folder.id, "update")) === undefined) throw notFound();
+      await lockTree(tx, folder.type, "shared");
+      const locked = await lockFolder(tx, folder.id, "update");
+      if (locked === undefined) throw notFound();
+      if (hasMoved(folder, locked)) {
+        await authorise(policyObjectOf(locked), "write", OBJECT_PERMISSIONS.folder.write, tx);
+      }
       if (!isRecursive && !(await isEmpty(tx, folder.id))) {
         throw invalid("recursive", "must be true to delete a folder that is not empty, with everything below it");
       }
       const [location = ""] = await readLocations(tx, [placeOf(folder)]);
-      const levels = await levelsToDelete(tx, folder.id);
-      const below = levels.slice(1).flat();
-      const scope = readable();
-      if (scope.isFiltered && (await isDeletionDenied(tx, scope, below, levels.flat()))) {
-        throw deny("You may not do this: the policy of a folder or notebook below denies it. Ask those who manage it.");
+      const below = await lockToDelete(tx, folder.id);
+      if (!(await mayDeleteBelow(tx, { caller, scope: readable() }, locked, below))) {
+        throw deny(
+          "You may not do this: a policy or a missing permission keeps you from deleting something below the folder. " +
+            "Ask those who manage it.",
+        );
       }
+      const levels = [[folder.id], ...below.map((level) => level.map(({ id }) => id))];
       for (const level of levels.toReversed()) await deleteLevel(tx, level);
       audit.object = `folder/${folder.id}`;
-      audit.detail = { before: { location, folders: below.length + 1 }, after: null };
+      audit.detail = { before: { location, folders: levels.flat().length }, after: null };
       return { status: "deleted" as const };
-    }, "large");
+    });
   },
 });
 
-/** The folder and those below it, all locked, from the top. */
-async function levelsToDelete(tx: Tx, id: number): Promise<number[][]> {
-  const below = await lockBelow(tx, id, MAX_DELETED);
-  if (below === undefined) throw tooMuch("folders");
-  const levels = [[id], ...below];
-  if ((await countContents(tx, levels.flat(), MAX_DELETED)) > MAX_DELETED) throw tooMuch("notebooks and dashboards");
-  return levels;
+/** Locks the folders below, level by level from the top, unless there is too much to delete. */
+async function lockToDelete(tx: Tx, id: number): Promise<FolderBelow[][]> {
+  const below = await lockBelow(tx, id, MAX_FOLDERS);
+  if (below === undefined) throw tooMuch(`${MAX_FOLDERS} folders`);
+  const ids = [id, ...below.flat().map((folder) => folder.id)];
+  const { count, bytes } = await measureContents(tx, ids, MAX_CONTENTS);
+  if (count > MAX_CONTENTS) throw tooMuch(`${MAX_CONTENTS} notebooks and dashboards`);
+  if (bytes > MAX_CONTENT_GIBIBYTES * 2 ** 30) {
+    throw tooMuch(`notebooks and dashboards with ${MAX_CONTENT_GIBIBYTES} GiB of content`);
+  }
+  return below;
 }
 
 function tooMuch(what: string): Fault {
-  return invalid("recursive", `deletes at most ${MAX_DELETED} ${what} at once: delete folders below it first`);
+  return invalid("recursive", `deletes at most ${what} at once: delete some of what is below first`);
 }

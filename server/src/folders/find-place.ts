@@ -2,8 +2,9 @@ import type { ObjectFinder } from "../access/policy/object-finder.ts";
 import type { FolderType, Place, PolicyObject } from "../access/policy/policy.ts";
 import type { Queryable } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
+import { MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
 import type { Folders, FoundPlace, SoughtPlace } from "./contract.ts";
-import { MAX_DEPTH, MAX_LOCATION_LENGTH, parseLocation, rootLocation } from "./location.ts";
+import { MAX_DEPTH, parseLocation, rootLocation } from "./location.ts";
 import { findFolder, findPlaceRow, lockFolderExists, readLocations, type FolderRow } from "./store/places.ts";
 
 /** A folder, or a root, which has no row. */

@@ -3,7 +3,7 @@ import type { FolderType } from "../access/policy/policy.ts";
 import { Id, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { Fault, invalid } from "../lib/fault.ts";
-import { MAX_LOCATION_LENGTH } from "./location.ts";
+import { MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
 import type { FolderRow } from "./store/places.ts";
 
 /**

@@ -1,25 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { locationsIn, makePath, NOTES } from "../../test/support/folders.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer();
-
-const NOTES = { type: "notes" };
-
-/** Creates the folders of a path below an existing location and returns the id of the last. */
-async function makePath(account: AccountClient, location: string, names: readonly string[], type = "notes") {
-  let at = location;
-  let id = 0;
-  for (const name of names) {
-    ({ id } = (await account.post("/folders", { name, location: at, type })).folder);
-    at = `${at}/${name}`;
-  }
-  return { id, location: at };
-}
-
-async function locationsIn(account: AccountClient, query: string): Promise<string[]> {
-  const { folders } = await account.get(`/folders?per_page=100&${query}`);
-  return folders.map(({ location }: { location: string }) => location);
-}
 
 const deepNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `d${index + 1}`);
 
@@ -93,6 +76,20 @@ describe("POST /folders", () => {
     expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(["200", "409", "409", "409"]);
   });
 
+  test("folders are at most 32 deep", async () => {
+    const account = await given.account();
+    const { location } = await makePath(account, "Common", deepNames(32));
+    await account.post("/folders", { name: "x", location, ...NOTES }).refused(422, /^location must be at most 31/);
+    await account.post("/folders", { name: "x", location: `${location}/y`, ...NOTES }).refused(404);
+  });
+});
+
+describe("POST /folders, in an account without folders,", () => {
+  let account: AccountClient;
+  beforeAll(async () => {
+    account = await given.account();
+  });
+
   test.each([
     [{ name: "a/b" }, /^name must not contain a slash/],
     [{ name: ".." }, /^name must not be \. or \.\./],
@@ -117,7 +114,6 @@ describe("POST /folders", () => {
     [{ location: ["Common"] }, /^location must be a string/],
     [{ location: `Common/${"x".repeat(10_000)}` }, /^location must have at most/],
   ])("refuses what breaks the rule of $1", async (change, message) => {
-    const account = await given.account();
     await account.post("/folders", { name: "a", location: "Common", ...NOTES, ...change }).refused(422, message);
     expect(await locationsIn(account, "")).toEqual([]);
   });
@@ -125,17 +121,9 @@ describe("POST /folders", () => {
   test.each(["Common/absent", "Users/nobody@example.test", "Common/a/b/c", "Users/a@b.example/.."])(
     "an unknown parent %s is not found",
     async (location) => {
-      const account = await given.account();
       await account.post("/folders", { name: "a", location, ...NOTES }).refused(404);
     },
   );
-
-  test("folders are at most 32 deep", async () => {
-    const account = await given.account();
-    const { location } = await makePath(account, "Common", deepNames(32));
-    await account.post("/folders", { name: "x", location, ...NOTES }).refused(422, /^location must be at most 31/);
-    await account.post("/folders", { name: "x", location: `${location}/y`, ...NOTES }).refused(404);
-  });
 });
 
 describe("GET /folders", () => {
@@ -214,6 +202,14 @@ describe("PUT /folders/rename", () => {
     await account.put("/folders/rename", { location: "Common/a", name: "b", ...NOTES }).refused(409, /named b/);
     await account.put("/folders/rename", { location: "Common/a", name: "a", ...NOTES });
   });
+});
+
+describe("PUT /folders/rename that is refused", () => {
+  let account: AccountClient;
+  beforeAll(async () => {
+    account = await given.account();
+    await makePath(account, "Common", ["a"]);
+  });
 
   test.each([
     [{ name: "a/b" }, 422, /^name must not contain a slash/],
@@ -227,109 +223,8 @@ describe("PUT /folders/rename", () => {
     [{ folder_id: "abc" }, 422, /^folder_id/],
     [{ type: "notebook_dashboards" }, 404, undefined],
   ] as const)("answers $1 $2", async (change, status, message) => {
-    const account = await given.account();
-    await makePath(account, "Common", ["a"]);
     const body = { location: "Common/a", name: "new", ...NOTES, ...change };
     await account.put("/folders/rename", body).refused(status, message);
     expect(await locationsIn(account, "")).toEqual(["Common/a"]);
   });
 });
-
-describe("DELETE /folders/<id>", () => {
-  test("deletes an empty folder, whose name can be used again", async () => {
-    const account = await given.account();
-    const { id } = await makePath(account, "Common", ["a"]);
-    expect(await account.delete(`/folders/${id}`)).toEqual({ status: "deleted" });
-    await account.get(`/folders/${id}`).refused(404);
-    await account.delete(`/folders/${id}`).refused(404);
-    await makePath(account, "Common", ["a"]);
-  });
-
-  test("refuses a folder that is not empty unless recursive is true", async () => {
-    const account = await given.account();
-    const { id } = await makePath(account, "Common", ["a"]);
-    await makePath(account, "Common/a", ["b"]);
-    await account.delete(`/folders/${id}`).refused(422, /^recursive must be true/);
-    await account.delete(`/folders/${id}?recursive=false`).refused(422, /^recursive must be true/);
-    await account.delete(`/folders/${id}?recursive=perhaps`).refused(422, /^recursive must be a boolean/);
-    expect(await locationsIn(account, "")).toEqual(["Common/a", "Common/a/b"]);
-    await account.delete(`/folders/${id}?recursive=True`);
-    expect(await locationsIn(account, "")).toEqual([]);
-  });
-
-  test("takes the notebooks, dashboards and policies below along, and nothing else", async () => {
-    const account = await given.account();
-    const top = await makePath(account, "Common", ["a"]);
-    const below = await makePath(account, "Common/a", ["b", "c"]);
-    const beside = await makePath(account, "Common", ["other"]);
-    const policy = JSON.stringify([{ access: "deny", action: ["write"] }]);
-    for (const { location } of [below, beside]) await account.put("/folders/policy", { location, ...NOTES, policy });
-    await storeContents(account, below.id);
-    await storeContents(account, beside.id);
-    await account.delete(`/folders/${top.id}`, { recursive: true });
-    expect(await locationsIn(account, "")).toEqual(["Common/other"]);
-    expect(await storedIn(account)).toEqual({ notes: 1, contents: 1, dashboards: 1, policies: 2, rules: 2 });
-  });
-
-  test("deletes thousands of folders on several levels at once", async () => {
-    const account = await given.account();
-    const { id } = await makePath(account, "Common", ["top"]);
-    await makePath(account, "Common", ["other"]);
-    await given.app.services.db.system.query(
-      `with level as (insert into folder (account_id, type, name, parent_id)
-                      select $1, 'notes', 'f' || n, $2 from generate_series(1, 3) n returning id)
-       insert into folder (account_id, type, name, parent_id)
-       select $1, 'notes', 'g' || n, level.id from level, generate_series(1, 2000) n`,
-      [account.accountId, id],
-    );
-    await account.delete(`/folders/${id}?recursive=true`);
-    expect(await locationsIn(account, "")).toEqual(["Common/other"]);
-    const [stored] = await given.app.services.db.system.query(
-      "select detail from audit_event where account_id = $1 order by id desc limit 1",
-      [account.accountId],
-    );
-    expect(stored).toEqual({ detail: { before: { location: "Common/top", folders: 6004 }, after: null } });
-  });
-
-  test("is not empty while a notebook or a dashboard lies in it", async () => {
-    const account = await given.account();
-    const { id } = await makePath(account, "Common", ["a"]);
-    const { system } = given.app.services.db;
-    for (const table of ["note", "dashboard"]) {
-      const extra = table === "note" ? ", note_type" : "";
-      await system.query(
-        `insert into ${table} (account_id, folder_id, name${extra}) values ($1, $2, 'n'${extra && ", 'x'"})`,
-        [account.accountId, id],
-      );
-      await account.delete(`/folders/${id}`).refused(422, /^recursive/);
-      await system.query(`delete from ${table} where folder_id = $1`, [id]);
-    }
-    await account.delete(`/folders/${id}`);
-  });
-});
-
-async function storeContents(account: AccountClient, folderId: number): Promise<void> {
-  await given.app.services.db.system.query(
-    `with n as (insert into note (account_id, folder_id, name, note_type, has_policy)
-                values ($1, $2, 'n', 'x', true) returning id),
-          c as (insert into note_content (account_id, note_id, paragraphs) select $1, id, '[]' from n),
-          d as (insert into dashboard (account_id, folder_id, name) values ($1, $2, 'd')),
-          p as (insert into object_policy (account_id, source_type, source_id, elements)
-                select $1, 'note', id, '[]' from n returning source_id)
-     insert into policy_rule (account_id, source_type, source_id, kind, subject_id, action, weight)
-     select $1, 'note', source_id, 0, 0, 'read', 2 from p`,
-    [account.accountId, folderId],
-  );
-}
-
-async function storedIn({ accountId }: AccountClient): Promise<unknown> {
-  const [row] = await given.app.services.db.system.query(
-    `select (select count(*) from note where account_id = $1) as notes,
-            (select count(*) from note_content where account_id = $1) as contents,
-            (select count(*) from dashboard where account_id = $1) as dashboards,
-            (select count(*) from object_policy where account_id = $1) as policies,
-            (select count(*) from policy_rule where account_id = $1) as rules`,
-    [accountId],
-  );
-  return row;
-}

@@ -21,7 +21,6 @@ export interface Reading {
 export const MAX_DEPTH = 32;
 
 const MAX_EMAIL_LENGTH = 254;
-export const MAX_LOCATION_LENGTH = 10_000;
 
 export function parseLocation(field: string, text: string): Location {
   const [root, ...rest] = text.split("/");

@@ -1,26 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { locationsIn, makePath, NOTES } from "../../test/support/folders.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer();
 
-const NOTES = { type: "notes" };
-
-async function makePath(account: AccountClient, location: string, names: readonly string[]): Promise<string> {
-  let at = location;
-  for (const name of names) {
-    await account.post("/folders", { name, location: at, ...NOTES });
-    at = `${at}/${name}`;
-  }
-  return at;
-}
-
 const move = (account: AccountClient, location: string, destination: string) =>
   account.put("/folders/move", { location, destination_location: destination, ...NOTES });
 
-async function everyLocation(account: AccountClient): Promise<string[]> {
-  const { folders } = await account.get("/folders?per_page=100");
-  return folders.map(({ location }: { location: string }) => location).toSorted();
-}
+const everyLocation = async (account: AccountClient): Promise<string[]> => (await locationsIn(account)).toSorted();
 
 const deepNames = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
@@ -85,7 +72,7 @@ describe("PUT /folders/move", () => {
   test("what is below the moved folder must not get deeper than 32", async () => {
     const account = await given.account();
     await makePath(account, "Common", deepNames("d", 30));
-    const tree = await makePath(account, "Common", deepNames("t", 3));
+    const { location: tree } = await makePath(account, "Common", deepNames("t", 3));
     const deep = (levels: number): string => `Common/${deepNames("d", levels).join("/")}`;
     await move(account, "Common/t1", deep(30)).refused(422, /^destination_location must leave .* at most 32/);
     // Room is made by a deletion as well as by a higher destination.

@@ -2,9 +2,10 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Place } from "../access/policy/policy.ts";
+import { refusalOfUnknown } from "../access/policy/unknown-object.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, notFound, type Fault } from "../lib/fault.ts";
-import { findPlace, placeOf } from "./find-place.ts";
+import { findPlace, placeOf, policyObjectOf } from "./find-place.ts";
 import { folderInRequest } from "./folder-in-request.ts";
 import {
   FolderReply,
@@ -19,6 +20,7 @@ import { MAX_DEPTH } from "./location.ts";
 import { lockFolderExists, readLocations } from "./store/places.ts";
 import {
   growBranch,
+  hasMoved,
   isDeeperThan,
   lockFolder,
   lockTree,
@@ -52,20 +54,25 @@ export const moveFolder = operation({
     return folderInRequest({ reader, caller }, { location, type });
   },
 
-  async handle({ found: { folder }, body, reader, caller, authorise, change }) {
+  async handle({ found: { folder }, body, reader, caller, authorise, deny, change }) {
     const destination = await findPlace(reader, {
       type: typeGiven(body.type),
       location: body.destination_location,
       field: "destination_location",
       member: caller,
     });
-    if (destination === undefined) throw unknownDestination();
+    if (destination === undefined) {
+      throw refusalOfUnknown(OBJECT_PERMISSIONS.folder.write, { caller, deny }) ?? unknownDestination();
+    }
     await authorise(destination.policyObject, "write", OBJECT_PERMISSIONS.folder.write);
     if (folder === null) throw rootUnchangeable("location");
     return change(async (tx, audit) => {
-      lockTree(tx, folder.type, "exclusive");
+      await lockTree(tx, folder.type, "exclusive");
       const locked = await lockFolder(tx, folder.id, "no key update");
       if (locked === undefined) throw notFound();
+      if (hasMoved(folder, locked)) {
+        await authorise(policyObjectOf(locked), "write", OBJECT_PERMISSIONS.folder.write, tx);
+      }
       const [before = ""] = await readLocations(tx, [placeOf(locked)]);
       await makeRoom(tx, locked, destination.place);
       const { folderId: parentId, homeId } = destination.place;

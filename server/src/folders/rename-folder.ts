@@ -1,11 +1,16 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import type { PermissionRow } from "../access/permission.ts";
 import { Id } from "../http/schema.ts";
 import { notFound } from "../lib/fault.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
+import { policyObjectOf } from "./find-place.ts";
 import { checkAgreement, describePlace, folderInRequest } from "./folder-in-request.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
-import { lockFolder, updateFolder } from "./store/tree.ts";
+import { hasMoved, lockFolder, updateFolder } from "./store/tree.ts";
+
+/** §5. */
+const MAY_RENAME: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
 
 /** §4.11. */
 export const renameFolder = operation({
@@ -17,11 +22,7 @@ export const renameFolder = operation({
   tag: "Folders",
   method: "PUT",
   paths: { "v1.2": "/folders/rename" },
-  access: {
-    // §5: renaming a folder
-    permission: { groups: ["system-user", "system-admin"], role: "command:create" },
-    object: { type: "folder", action: "write" },
-  },
+  access: { permission: MAY_RENAME, object: { type: "folder", action: "write" } },
   body: Type.Object({
     name: { ...LocationName, description: "The new name" },
     folder_id: Type.Optional(Id),
@@ -32,7 +33,7 @@ export const renameFolder = operation({
   reply: FolderReply,
   find: ({ given, reader, caller }) => folderInRequest({ reader, caller }, given()),
 
-  async handle({ found, body, reader, caller, change }) {
+  async handle({ found, body, reader, caller, authorise, change }) {
     const name = checkLocationName("name", body.name);
     const { name: _newName, ...named } = body;
     await checkAgreement({ reader, caller }, found, named);
@@ -41,6 +42,7 @@ export const renameFolder = operation({
     return change(async (tx, audit) => {
       const locked = await lockFolder(tx, folder.id, "no key update");
       if (locked === undefined) throw notFound();
+      if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "write", MAY_RENAME, tx);
       const before = await describePlace(tx, locked);
       const renamed = await updateFolder(tx, locked.id, { ...locked, name });
       if (renamed === undefined) throw nameTaken(name);

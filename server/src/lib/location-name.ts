@@ -9,6 +9,9 @@ export const LocationName = Type.String({
   examples: ["reports"],
 });
 
+/** The longest text that is accepted as a location, which has up to 32 names. */
+export const MAX_LOCATION_LENGTH = 10_000;
+
 /** The rules that the schema cannot express. */
 export function checkLocationName(field: string, name: string): string {
   const problem = nameProblem(name);

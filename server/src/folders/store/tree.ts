@@ -8,9 +8,9 @@ import { COLUMNS, type FolderRow } from "./places.ts";
  * lock of the tree alone, so two of them cannot put two folders into each other, and nothing gets too deep while a
  * folder above it moves.
  */
-export function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): void {
+export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): Promise<void> {
   const lock = mode === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
-  tx.send(`select ${lock}(hashtextextended('headgate folders ' || $1::text, current_account_id()))`, [type]);
+  await tx.query(`select ${lock}(hashtextextended('headgate folders ' || $1::text, current_account_id()))`, [type]);
 }
 
 export interface LockedFolder extends FolderRow {
@@ -27,6 +27,11 @@ export async function lockFolder(
     id,
   ]);
   return row;
+}
+
+/** Whether the folder lies elsewhere than when it was found: then its new place has other policies. */
+export function hasMoved(found: FolderRow, locked: FolderRow): boolean {
+  return locked.parentId !== found.parentId || locked.homeId !== found.homeId;
 }
 
 /** The folder and those above it, the folder first. Empty: it does not exist. */

@@ -1,0 +1,257 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Call, Client } from "../../test/support/client.ts";
+import { replyDuring } from "../../test/support/during-change.ts";
+import { allow, deny, locationsIn, makePath, NOTES, setFolderPolicy, users } from "../../test/support/folders.ts";
+import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+
+const given = useServer();
+
+describe("DELETE /folders/<id>", () => {
+  test("deletes an empty folder, whose name can be used again", async () => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["a"]);
+    expect(await account.delete(`/folders/${id}`)).toEqual({ status: "deleted" });
+    await account.get(`/folders/${id}`).refused(404);
+    await account.delete(`/folders/${id}`).refused(404);
+    await makePath(account, "Common", ["a"]);
+  });
+
+  test("refuses a folder that is not empty unless recursive is true", async () => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["a"]);
+    await makePath(account, "Common/a", ["b"]);
+    await account.delete(`/folders/${id}`).refused(422, /^recursive must be true/);
+    await account.delete(`/folders/${id}?recursive=false`).refused(422, /^recursive must be true/);
+    await account.delete(`/folders/${id}?recursive=perhaps`).refused(422, /^recursive must be a boolean/);
+    expect(await locationsIn(account, "")).toEqual(["Common/a", "Common/a/b"]);
+    await account.delete(`/folders/${id}?recursive=True`);
+    expect(await locationsIn(account, "")).toEqual([]);
+  });
+
+  test("takes the notebooks, dashboards and policies below along, and nothing else", async () => {
+    const account = await given.account();
+    for (const type of ["notes", "notebook_dashboards"]) {
+      const { id } = await makePath(account, "Common", ["a"], type);
+      for (const { location } of [
+        await makePath(account, "Common/a", ["b", "c"], type),
+        await makePath(account, "Common", ["other"], type),
+      ]) {
+        await setFolderPolicy(account, location, [deny(["write"])], { type });
+        await fill(account, location, type);
+      }
+      await account.delete(`/folders/${id}`, { recursive: true });
+      expect(await locationsIn(account, `type=${type}`)).toEqual(["Common/other"]);
+    }
+    // A notebook with a policy, two that were published as dashboards, a dashboard, and the folders' policies are left.
+    expect(await storedIn(account)).toEqual({ notes: 3, contents: 3, dashboards: 1, policies: 3, rules: 3 });
+  });
+
+  test("deletes thousands of folders on several levels at once", async () => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["top"]);
+    await makePath(account, "Common", ["other"]);
+    await given.app.services.db.system.query(
+      `with level as (insert into folder (account_id, type, name, parent_id)
+                      select $1, 'notes', 'f' || n, $2 from generate_series(1, 3) n returning id)
+       insert into folder (account_id, type, name, parent_id)
+       select $1, 'notes', 'g' || n, level.id from level, generate_series(1, 2000) n`,
+      [account.accountId, id],
+    );
+    await account.delete(`/folders/${id}?recursive=true`);
+    expect(await locationsIn(account, "")).toEqual(["Common/other"]);
+    const [stored] = await given.app.services.db.system.query(
+      "select detail from audit_event where account_id = $1 order by id desc limit 1",
+      [account.accountId],
+    );
+    expect(stored).toEqual({ detail: { before: { location: "Common/top", folders: 6004 }, after: null } });
+  });
+
+  test("is refused while a notebook or a dashboard lies in the folder", async () => {
+    const account = await given.account();
+    for (const type of ["notes", "notebook_dashboards"]) {
+      const { id, location } = await makePath(account, "Common", ["a"], type);
+      const path = await fill(account, location, type);
+      await account.delete(`/folders/${id}`).refused(422, /^recursive must be true/);
+      await account.delete(path);
+      await account.delete(`/folders/${id}`);
+    }
+  });
+
+  test.each([
+    ["10000 folders", "insert into folder (account_id, type, name, parent_id) select $1, 'notes', 'f' || n, $2"],
+    [
+      "10000 notebooks and dashboards",
+      "insert into note (account_id, name, folder_id, note_type) select $1, 'n' || n, $2, 'spark'",
+    ],
+    [
+      "notebooks and dashboards with 1 GiB of content",
+      "insert into note (account_id, name, folder_id, note_type, bytes) select $1, 'n' || n, $2, 'spark', 200000",
+    ],
+  ])("refuses more than %s at once", async (limit, insertion) => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["top"]);
+    const rows = insertion.includes("bytes") ? 6000 : 10_001;
+    const { system } = given.app.services.db;
+    await system.query(`${insertion} from generate_series(1, ${rows}) n`, [account.accountId, id]);
+    await account
+      .delete(`/folders/${id}?recursive=true`)
+      .refused(422, new RegExp(`^recursive deletes at most ${limit} at once: delete some`));
+    expect((await account.get(`/folders/${id}`)).location).toBe("Common/top");
+  });
+
+  test("deletes the policy that a notebook gets at the same moment", async () => {
+    const account = await given.account();
+    const { id, location } = await makePath(account, "Common", ["a"]);
+    const note = await account.post("/notebooks", { name: "n", location });
+    const reply = await replyDuring(
+      given,
+      [
+        ["update note set has_policy = true where id = $1", [note.id]],
+        [
+          "insert into object_policy (account_id, source_type, source_id, elements) values ($1, 'note', $2, '[]')",
+          [account.accountId, note.id],
+        ],
+      ],
+      account.delete(`/folders/${id}?recursive=true`),
+    );
+    expect(reply.status, reply.text).toBe(200);
+    expect(await storedIn(account)).toMatchObject({ notes: 0, policies: 0 });
+  });
+});
+
+const REFUSAL = /^You may not do this: a policy or a missing permission keeps you from deleting something below/;
+
+describe("DELETE /folders/<id> with something below that the caller may not delete", () => {
+  let admin: AccountClient;
+  let user: MemberClient;
+  let top: { id: number; location: string };
+
+  beforeEach(async () => {
+    admin = await given.account();
+    user = await given.member(admin, { groups: ["system-user"] });
+    top = await makePath(user, "Common", ["top"]);
+  });
+
+  const attempt = (): Call => user.delete(`/folders/${top.id}?recursive=true`);
+
+  test("is refused by the policy of a folder or notebook below, but not to their owner", async () => {
+    const { id: inner } = await makePath(admin, top.location, ["x", "y"]);
+    await setFolderPolicy(admin, "Common/top/x/y", [deny(["write"], users(user))]);
+    await attempt().refused(403, REFUSAL);
+    await setFolderPolicy(admin, "Common/top/x/y", [allow(["write"]), deny(["read"], users(user))]);
+    const note = await admin.post("/notebooks", { name: "n", location: "Common/top/x/y" });
+    const policy = JSON.stringify([deny(["delete"], users(user))]);
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: note.id, policy });
+    await attempt().refused(403, REFUSAL);
+    expect(await locationsIn(admin)).toHaveLength(3);
+    await given.app.services.db.system.query("update note set owner_id = $1 where folder_id = $2", [
+      user.membershipId,
+      inner,
+    ]);
+    await attempt();
+    expect(await locationsIn(admin)).toEqual([]);
+  });
+
+  test.each(["notes", "notebook_dashboards"])(
+    "is refused to the owner of the folder whom its policy denies write: others' objects in the tree %s",
+    async (type) => {
+      const { id, location } = type === "notes" ? top : await makePath(user, "Common", ["top"], type);
+      await fill(user, location, type);
+      await setFolderPolicy(admin, "Common", [deny(["write"], users(user))], { type });
+      const path = await fill(admin, location, type, "of-admin");
+      await user.delete(`/folders/${id}?recursive=true`).refused(403, REFUSAL);
+      await admin.delete(path);
+      await user.delete(`/folders/${id}?recursive=true`);
+    },
+  );
+
+  test("is refused below a folder of another member, unless a nearer policy allows it", async () => {
+    await makePath(admin, top.location, ["x"]);
+    await setFolderPolicy(admin, top.location, [deny(["write"], users(user))]);
+    await attempt().refused(403, REFUSAL);
+    await setFolderPolicy(admin, `${top.location}/x`, [allow(["write"], users(user))]);
+    await attempt();
+  });
+
+  test("is refused to an owner who has lost the permissions, unless the policy of the notebook allows it", async () => {
+    const note = await admin.post("/notebooks", { name: "n", location: top.location });
+    const group = await admin.get("/groups/system-user");
+    await admin.put(`/groups/${group.id}/svc_users/${user.membershipId}/remove`, {});
+    await attempt().refused(403, REFUSAL);
+    const policy = JSON.stringify([allow(["delete"], users(user))]);
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: note.id, policy });
+    await attempt();
+  });
+
+  test("is refused to a role that may delete folders but not notebooks", async () => {
+    const policies = JSON.stringify([{ resource: "folder", action: ["read", "write"], access: "allow" }]);
+    await admin.post("/roles", { name: "gardener", policies });
+    await admin.post("/groups", { name: "gardeners", roles: "gardener" });
+    const gardener = await given.member(admin, { groups: ["gardeners"] });
+    await makePath(admin, top.location, ["x"]);
+    const note = await admin.post("/notebooks", { name: "n", location: top.location });
+    await gardener.delete(`/folders/${top.id}?recursive=true`).refused(403, REFUSAL);
+    await admin.delete(`/notebooks/${note.id}`);
+    await gardener.delete(`/folders/${top.id}?recursive=true`);
+  });
+
+  test("is refused in the home of another member, although the caller owns the folder", async () => {
+    const home = `Users/${admin.email}`;
+    await setFolderPolicy(admin, home, [allow(["write"], users(user))]);
+    top = await makePath(user, home, ["shared"]);
+    await admin.post("/notebooks", { name: "n", location: top.location });
+    await setFolderPolicy(admin, home, []);
+    await attempt().refused(403, REFUSAL);
+  });
+});
+
+describe("a folder that others move while it is changed", () => {
+  test.each([
+    ["deleted", (user: Client, id: number) => user.delete(`/folders/${id}`)],
+    ["renamed", (user: Client, id: number) => user.put("/folders/rename", { folder_id: id, name: "b", ...NOTES })],
+    [
+      "moved",
+      (user: Client) =>
+        user.put("/folders/move", { location: "Common/a", destination_location: "Common/to", ...NOTES }),
+    ],
+  ])("is judged by the policies of its new place when it is %s", async (_kind, call) => {
+    const admin = await given.account();
+    const user = await given.member(admin, { groups: ["system-user"] });
+    const { id } = await makePath(admin, "Common", ["a"]);
+    await makePath(admin, "Common", ["to"]);
+    const closed = await makePath(admin, "Common", ["closed"]);
+    await setFolderPolicy(admin, closed.location, [deny(["write"], users(user))]);
+    const moved = ["update folder set parent_id = $2 where id = $1", [id, closed.id]] as const;
+    const { status, text } = await replyDuring(given, [moved], call(user, id));
+    expect([status, text]).toEqual([403, expect.stringContaining("denies write")]);
+    expect((await admin.get(`/folders/${id}`)).location).toBe("Common/closed/a");
+  });
+});
+
+/** Publishes a notebook or creates one in the folder, with a policy of its own, and returns its path. */
+async function fill(client: AccountClient, location: string, type: string, name = "n"): Promise<string> {
+  const isDashboard = type === "notebook_dashboards";
+  const { id } = await client.post("/notebooks", {
+    name: `${name}-${location.replaceAll("/", "-")}`,
+    ...(isDashboard ? {} : { location }),
+  });
+  if (isDashboard) {
+    const dashboard = await client.post("/notebook_dashboards", { note_id: id, name, location });
+    return `/notebook_dashboards/${dashboard.id}`;
+  }
+  const policy = JSON.stringify([allow(["read"])]);
+  await client.put("/object_policy/policy", { source_type: "note", source_id: id, policy });
+  return `/notebooks/${id}`;
+}
+
+async function storedIn({ accountId }: AccountClient): Promise<unknown> {
+  const [row] = await given.app.services.db.system.query(
+    `select (select count(*) from note where account_id = $1) as notes,
+            (select count(*) from note_content where account_id = $1) as contents,
+            (select count(*) from dashboard where account_id = $1) as dashboards,
+            (select count(*) from object_policy where account_id = $1) as policies,
+            (select count(*) from policy_rule where account_id = $1) as rules`,
+    [accountId],
+  );
+  return row;
+}
