@@ -203,11 +203,12 @@ function termsOf({ largeBody }: OperationAccess, isGet: boolean, { accountId, fe
   const owner = `account ${accountId}`;
   if (isGet) return { limitBytes: QUERY_BODY_BYTES, owner };
   if (largeBody === undefined) return { limitBytes: ORDINARY_BODY_BYTES, owner };
-  const { bytes, withFeature } = largeBody;
-  if (withFeature === undefined) return { limitBytes: bytes, owner };
+  const { bytes, values, withFeature } = largeBody;
+  const ordinary = { limitBytes: bytes, owner, ...(values === undefined ? {} : { mostValues: values }) };
+  if (withFeature === undefined) return ordinary;
   const { feature } = withFeature;
-  if (features.has(feature)) return { limitBytes: withFeature.bytes, owner };
-  return { limitBytes: bytes, owner, hint: `an operator can enable the feature ${feature}, which allows more.` };
+  if (features.has(feature)) return { ...ordinary, limitBytes: withFeature.bytes };
+  return { ...ordinary, hint: `an operator can enable the feature ${feature}, which allows more.` };
 }
 
 function refusalOf({ state, addressAllowed }: Authenticated): string | undefined {

@@ -25,8 +25,15 @@ export interface OperationAccess {
    * checks the right one. With an object, a row can name the action on it that it belongs to.
    */
   alternatives?: readonly (PermissionRow & { readonly action?: JudgedAction })[];
-  /** Allows a larger body than ordinary operations, and a still larger one with the feature, where there is one. */
-  largeBody?: { readonly bytes: number; readonly withFeature?: { readonly feature: Feature; readonly bytes: number } };
+  /**
+   * Allows a larger body than ordinary operations, and a still larger one with the feature, where there is one. `values`:
+   * how many JSON values it may have, if more than usual.
+   */
+  largeBody?: {
+    readonly bytes: number;
+    readonly values?: number;
+    readonly withFeature?: { readonly feature: Feature; readonly bytes: number };
+  };
   /**
    * The object whose policy decides before the table. `find` returns it (`FoundObject`), whether the request names it
    * in the path, in the query or in the body. The table's refusal waits until then. Of several types, the request names

@@ -14,6 +14,7 @@ import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { folderFinder, folders } from "../folders/find-place.ts";
 import { noteFinder } from "../notebooks/note-finder.ts";
+import { SentContents, type WithSentContents } from "../notebooks/sent-contents.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
 import type { Sparks } from "./sparks.ts";
@@ -33,7 +34,8 @@ export interface Services
     WithAccountTables,
     WithSensors,
     WithObjectFinders,
-    WithFolders {
+    WithFolders,
+    WithSentContents {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -74,6 +76,7 @@ export function composeServices(
     accountTables,
     sensors: openSensors(accountTables, storage),
     folders,
+    sentContents: new SentContents(),
     commandKinds,
     commandEvents: events,
     commandView: { commandTimes, waitingReason },

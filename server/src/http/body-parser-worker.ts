@@ -6,27 +6,22 @@ import { jsonBody } from "./json-body.ts";
 /** The worker thread of `body-parser.ts`. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
+  readonly mostValues: number;
 }
 
 export type ParseReply =
   | { readonly kind: "parsed"; readonly value: unknown; readonly sha256: Uint8Array }
   | { readonly kind: "refused"; readonly message: string };
 
-/**
- * More than any operation needs. Receiving a value costs the main thread as much as parsing it, and about ten times its
- * length in memory; a long string costs little of either.
- */
-const MAX_VALUES = 100_000;
-
-parentPort?.on("message", ({ bytes }: ParseRequest) => {
+parentPort?.on("message", (request: ParseRequest) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(parse(bytes));
+  parentPort?.postMessage(parse(request));
 });
 
-function parse(bytes: Uint8Array): ParseReply {
+function parse({ bytes, mostValues }: ParseRequest): ParseReply {
   try {
-    if (hasMoreValues(bytes, MAX_VALUES)) {
-      throw new Fault("malformed", `The body has more than ${MAX_VALUES} values.`);
+    if (hasMoreValues(bytes, mostValues)) {
+      throw new Fault("malformed", `The body has more than ${mostValues} values.`);
     }
     const value = jsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     return { kind: "parsed", value, sha256: createHash("sha256").update(bytes).digest() };

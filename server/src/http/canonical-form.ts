@@ -53,6 +53,8 @@ const POLICY_WORDS = ["users", "groups", "user"];
 const POLICY_KEYS = new Set(["policy", "policies"]);
 const MESSAGE_KEY = "error_message";
 const SCHEMA_KEY = "qlog";
+/** An `.ipynb` file belongs to the user: the export must show it as it was imported. */
+const UNCHANGED_KEYS = new Set(["notebook"]);
 
 export function prefixRewrite(prefix: string): PrefixRewrite {
   if (prefix === "svc") return { incoming: (value) => value, outgoing: (value) => value };
@@ -80,7 +82,10 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
     if (Array.isArray(value)) return value.map(rewrite);
     if (!isRecord(value) || value instanceof Date) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [keys.get(key) ?? key, rewriteText(key, inner) ?? rewrite(inner)]),
+      Object.entries(value).map(([key, inner]) => [
+        keys.get(key) ?? key,
+        UNCHANGED_KEYS.has(key) ? inner : (rewriteText(key, inner) ?? rewrite(inner)),
+      ]),
     );
   };
   /** Policies and the schemas of queries are sent as text, and error messages name fields as the client spells them. */

@@ -41,6 +41,8 @@ export interface Arrival {
 /** The limits of a request's body. The gate sets them before any of it is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
+  /** How many JSON values it may have, if more than usual. */
+  readonly mostValues?: number;
   /** Appended to the error message: how to be allowed a larger body. */
   readonly hint?: string;
   /** The account whose memory for bodies it uses. */

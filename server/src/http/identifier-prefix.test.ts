@@ -87,6 +87,19 @@ describe("a deployment with its own identifier prefix", () => {
     expect(role.policy).toBe(policies);
   });
 
+  test("leaves .ipynb files as they are, in imports, exports and dashboards", async () => {
+    const account = await given.account();
+    const data = { "application/json": { svc_users: [1], acme_users: [2], policy: '{"svc_users":[]}' } };
+    const outputs = [{ output_type: "display_data", metadata: { acme_groups: 1 }, data }];
+    const cell = { cell_type: "code", execution_count: 1, metadata: { svc_user_id: 1 }, outputs, source: "" };
+    const notebook = { cells: [cell], metadata: { acme_session_id: 1 }, nbformat: 4, nbformat_minor: 4 };
+    const { id } = await account.post("/notebooks/import", { name: "a", notebook });
+    expect(await account.get(`/notebooks/${id}/export`)).toEqual(notebook);
+    const dashboard = await account.post("/notebook_dashboards", { note_id: id, name: "a" });
+    const { paragraphs } = await account.get(`/notebook_dashboards/${dashboard.id}`);
+    expect(paragraphs[0].outputs).toEqual(outputs);
+  });
+
   test("uses it in the members of a group", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "readers" });

@@ -2,14 +2,13 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
-import { notFound } from "../lib/fault.ts";
 import { checkLocationName } from "../lib/location-name.ts";
-import { findDestination, MAY_CREATE_NOTES } from "./destination.ts";
+import { judgedDestination } from "./destination.ts";
 import { Note, noteObject } from "./note.ts";
 import { addRow } from "./note-changes.ts";
 import { Location, noteFields } from "./note-fields.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
-import { copyContent } from "./store/notes.ts";
+import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
+import { copyContent } from "./store/contents.ts";
 
 export const cloneNote = operation({
   id: "notebook_clone",
@@ -31,15 +30,14 @@ export const cloneNote = operation({
   reply: Note,
   find: noteInPath,
 
-  async handle({ found, body, caller, reader, authorise, change }, { folders }: WithFolders) {
+  async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
     if (body.name !== undefined) checkLocationName("name", body.name);
-    const destination = await findDestination(folders, reader, { type: "notes", location: body.location, caller });
-    await authorise(destination.policyObject, "write", MAY_CREATE_NOTES);
+    const destination = await judgedDestination(folders, { reader, caller, authorise, deny }, body.location);
     return change(async (tx, audit) => {
       const fields = { ...found, name: body.name ?? found.name };
       const row = await addRow({ tx, audit, folders, caller }, destination, fields);
+      await lockJudgedNote(tx, found, authorise, { action: "read", mode: "key share" });
       const paragraphs = await copyContent(tx, found.id, row.id);
-      if (paragraphs === undefined) throw notFound();
       return noteObject(row, { paragraphs }, destination.location);
     });
   },

@@ -2,8 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { deletePolicies } from "../access/policy/store.ts";
-import { notFound } from "../lib/fault.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
 import { deleteNote as removeNote } from "./store/notes.ts";
 
 export const deleteNote = operation({
@@ -18,9 +17,10 @@ export const deleteNote = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: noteInPath,
 
-  async handle({ found, change }) {
+  async handle({ found, authorise, change }) {
     return change(async (tx, audit) => {
-      if (!(await removeNote(tx, found.id))) throw notFound();
+      await lockJudgedNote(tx, found, authorise, { action: "delete", mode: "no key update" });
+      removeNote(tx, found.id);
       deletePolicies(tx, "note", [found.id]);
       audit.object = `note/${found.id}`;
       return { status: "deleted" as const };

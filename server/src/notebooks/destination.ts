@@ -1,6 +1,8 @@
 import type { Caller } from "../access/caller.ts";
+import type { Admitted } from "../access/operation.ts";
 import type { PermissionRow } from "../access/permission.ts";
 import type { FolderType } from "../access/policy/policy.ts";
+import { refusalOfUnknown } from "../access/policy/unknown-object.ts";
 import type { Queryable, Tx } from "../db/database.ts";
 import type { Folders, FoundPlace } from "../folders/contract.ts";
 import { Fault, notFound } from "../lib/fault.ts";
@@ -15,6 +17,7 @@ export interface SoughtDestination {
   readonly caller: Caller;
 }
 
+/** For `find`: the gate judges the folder. */
 export async function findDestination(
   folders: Folders,
   reader: Queryable,
@@ -22,9 +25,19 @@ export async function findDestination(
 ): Promise<FoundPlace> {
   const found = await folders.find(reader, { type, location, member: caller });
   if (found === undefined) throw notFound();
-  const { policyObject } = found;
-  // Every member has a home, but that alone gives no permission to create objects.
-  return policyObject.id === null ? { ...found, policyObject: { ...policyObject, ownerId: null } } : found;
+  return found;
+}
+
+/** For handlers: the folder to which a notebook is moved or cloned. */
+export async function judgedDestination(
+  folders: Folders,
+  { reader, caller, authorise, deny }: Pick<Admitted, "reader" | "caller" | "authorise" | "deny">,
+  location: unknown,
+): Promise<FoundPlace> {
+  const found = await folders.find(reader, { type: "notes", location, member: caller });
+  if (found === undefined) throw refusalOfUnknown(MAY_CREATE_NOTES, { caller, deny }) ?? notFound();
+  await authorise(found.policyObject, "write", MAY_CREATE_NOTES);
+  return found;
 }
 
 /** Part of the transaction that puts an object there. */

@@ -5,15 +5,16 @@ import type { Tx } from "../db/database.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
-import { Fault, invalid, notFound } from "../lib/fault.ts";
+import { Fault, invalid } from "../lib/fault.ts";
 import { checkLocationName } from "../lib/location-name.ts";
 import { editCells } from "./ipynb/edit-cells.ts";
 import { Note, noteObject, placeOf } from "./note.ts";
 import { unlessTaken } from "./note-changes.ts";
 import { Location, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
 import { checkTexts, Paragraphs, type Paragraph } from "./paragraphs.ts";
-import { lockNote, readNoteContent, replaceContent, updateNote, type NoteRow } from "./store/notes.ts";
+import { readEditedContent, replaceCells, replaceParagraphs } from "./store/contents.ts";
+import { updateNote, type NoteRow } from "./store/notes.ts";
 
 export const editNote = operation({
   id: "notebook_edit",
@@ -41,12 +42,11 @@ export const editNote = operation({
   reply: Note,
   find: noteInPath,
 
-  async handle({ found, body, change }, { folders }: WithFolders) {
+  async handle({ found, body, authorise, change }, { folders }: WithFolders) {
     if (body.name !== undefined) checkLocationName("name", body.name);
     checkTexts(body.paragraphs ?? [], (index) => `paragraphs[${index}].text`);
     return change(async (tx, audit) => {
-      const current = await lockNote(tx, found.id);
-      if (current === undefined) throw notFound();
+      const current = await lockJudgedNote(tx, found, authorise, { action: "update", mode: "no key update" });
       checkIsCurrent(current, body.updated_at);
       const [location = ""] = await folders.locations(tx, [placeOf(current)]);
       if (body.location !== undefined && body.location !== location) {
@@ -76,10 +76,10 @@ async function editedParagraphs(
   id: number,
   paragraphs: readonly Paragraph[] | undefined,
 ): Promise<readonly Paragraph[]> {
-  const before = await readNoteContent(tx, id);
-  if (before === undefined) throw new Error("a notebook has no content");
-  if (paragraphs === undefined) return before.paragraphs;
-  const notebook = before.notebook === null ? null : editCells(before.notebook, before.paragraphs, paragraphs);
-  replaceContent(tx, id, { paragraphs, notebook });
+  const { paragraphs: before, header } = await readEditedContent(tx, id);
+  if (paragraphs === undefined) return before;
+  const edit = header === null ? undefined : editCells(header, before, paragraphs);
+  if (edit !== undefined) replaceCells(tx, id, edit);
+  replaceParagraphs(tx, id, paragraphs);
   return paragraphs;
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
@@ -8,7 +7,8 @@ import { notFound } from "../lib/fault.ts";
 import { CELL_TYPES, NBFORMAT } from "./ipynb/stored-notebook.ts";
 import { writeIpynb } from "./ipynb/write-ipynb.ts";
 import { noteInPath, NoteParams } from "./note-in-path.ts";
-import { readNoteContent, type NoteContent } from "./store/notes.ts";
+import { releasing, type WithSentContents } from "./sent-contents.ts";
+import { readContentTexts } from "./store/contents.ts";
 
 export const exportNote = operation({
   id: "notebook_export",
@@ -31,20 +31,18 @@ export const exportNote = operation({
   replyHeaders: { "Content-Disposition": "The notebook's name, with the suffix .ipynb" },
   find: noteInPath,
 
-  async handle({ found, reader }) {
-    const content = await readNoteContent(reader, found.id);
-    if (content === undefined) throw notFound();
+  async handle({ found, caller, reader }, { sentContents }: WithSentContents) {
     const name = encodeURIComponent(found.name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
-    return new StreamReply("application/json", chunksOf(content), {
-      "Content-Disposition": `attachment; filename*=UTF-8''${name}.ipynb`,
-    });
+    const { release } = sentContents.take(caller.accountId, found.bytes);
+    try {
+      const content = await readContentTexts(reader, "note", found.id);
+      if (content === undefined) throw notFound();
+      return new StreamReply("application/json", releasing(writeIpynb(content), release), {
+        "Content-Disposition": `attachment; filename*=UTF-8''${name}.ipynb`,
+      });
+    } catch (error) {
+      release();
+      throw error;
+    }
   },
 });
-
-/** Written cell by cell, so that a large notebook does not delay other requests. */
-async function* chunksOf({ paragraphs, notebook }: NoteContent): AsyncGenerator<string> {
-  for (const chunk of writeIpynb(paragraphs, notebook)) {
-    yield chunk;
-    await setImmediate();
-  }
-}

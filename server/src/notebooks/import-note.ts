@@ -3,6 +3,7 @@ import { operation } from "../access/operation.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { checkLocationName } from "../lib/location-name.ts";
 import { findDestination, MAY_CREATE_NOTES } from "./destination.ts";
+import { notebookText } from "./ipynb/notebook-text.ts";
 import { readIpynb } from "./ipynb/read-ipynb.ts";
 import { Note } from "./note.ts";
 import { addNote } from "./note-changes.ts";
@@ -12,7 +13,7 @@ export const importNote = operation({
   id: "notebook_import",
   summary: "Import an .ipynb file",
   description:
-    "The JSON of the file (nbformat 4), in a body of at most 32 MiB. Its cells become paragraphs; outputs and metadata " +
+    "The JSON of the file (nbformat 4), in a body of at most 32 MiB and 500,000 values. Its cells become paragraphs; outputs and metadata " +
     "are kept and appear in the export.",
   tag: "Notebooks",
   method: "POST",
@@ -20,7 +21,8 @@ export const importNote = operation({
   access: {
     permission: MAY_CREATE_NOTES,
     object: { type: "folder", action: "write" },
-    largeBody: NOTEBOOK_BODY,
+    // Charts have a value for each point.
+    largeBody: { ...NOTEBOOK_BODY, values: 500_000 },
   },
   body: Type.Object({
     ...noteFields,
@@ -38,8 +40,9 @@ export const importNote = operation({
   async handle({ found, body, caller, change }, { folders }: WithFolders) {
     const { name, note_type: noteType = "spark", label = "" } = body;
     checkLocationName("name", name);
-    const content = readIpynb(body.notebook, "notebook");
+    const { paragraphs, file } = readIpynb(body.notebook, "notebook");
+    const notebook = await notebookText(file, "notebook");
     const fields = { name, noteType, label: label === "" ? null : label };
-    return change((tx, audit) => addNote({ tx, audit, folders, caller }, found, fields, content));
+    return change((tx, audit) => addNote({ tx, audit, folders, caller }, found, fields, { paragraphs, notebook }));
   },
 });

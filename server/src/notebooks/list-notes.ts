@@ -29,8 +29,9 @@ export const listNotes = operation({
 
   async handle({ query, reader, readable, caller }, { folders }: WithFolders) {
     const page = pageOf(query);
-    const place = await placeToList(folders, reader, { type: "notes", location: query.location, caller });
-    const rows = await listRows<NoteRow>(reader, LIST, readable(), page, place);
+    const scope = readable();
+    const place = await placeToList(folders, reader, { type: "notes", location: query.location, caller }, scope);
+    const rows = place === null ? [] : await listRows<NoteRow>(reader, LIST, scope, page, place);
     const shown = shownRows(page, rows);
     const locations = await folders.locations(reader, shown.map(placeOf));
     return {

@@ -2,13 +2,12 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
-import { notFound } from "../lib/fault.ts";
-import { findDestination, lockDestination, MAY_CREATE_NOTES } from "./destination.ts";
+import { judgedDestination, lockDestination } from "./destination.ts";
 import { ListedNote, listedNote, placeOf } from "./note.ts";
 import { unlessTaken } from "./note-changes.ts";
 import { Location } from "./note-fields.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
-import { lockNote, moveNote as updatePlace } from "./store/notes.ts";
+import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
+import { moveNote as updatePlace } from "./store/notes.ts";
 
 export const moveNote = operation({
   id: "notebook_move",
@@ -28,13 +27,11 @@ export const moveNote = operation({
   reply: ListedNote,
   find: noteInPath,
 
-  async handle({ found, body, caller, reader, authorise, change }, { folders }: WithFolders) {
-    const destination = await findDestination(folders, reader, { type: "notes", location: body.location, caller });
-    await authorise(destination.policyObject, "write", MAY_CREATE_NOTES);
+  async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
+    const destination = await judgedDestination(folders, { reader, caller, authorise, deny }, body.location);
     return change(async (tx, audit) => {
       await lockDestination(folders, tx, destination);
-      const note = await lockNote(tx, found.id);
-      if (note === undefined) throw notFound();
+      const note = await lockJudgedNote(tx, found, authorise, { action: "update", mode: "no key update" });
       const [before = ""] = await folders.locations(tx, [placeOf(note)]);
       const row = await unlessTaken(updatePlace(tx, note.id, destination.place), note.name, destination.location);
       audit.object = `note/${note.id}`;

@@ -6,7 +6,8 @@ import { isUniqueViolation } from "../db/store-fault.ts";
 import type { Folders, FoundPlace } from "../folders/contract.ts";
 import { lockDestination, nameTaken } from "./destination.ts";
 import { noteObject, type Note } from "./note.ts";
-import { insertContent, insertNote, type NoteContent, type NoteFields, type NoteRow } from "./store/notes.ts";
+import { insertContent, type NewContent } from "./store/contents.ts";
+import { insertNote, type NoteFields, type NoteRow } from "./store/notes.ts";
 
 /** Steps that several operations share inside their transactions. */
 export interface NoteChange {
@@ -20,7 +21,7 @@ export async function addNote(
   change: NoteChange,
   destination: FoundPlace,
   fields: NoteFields,
-  content: NoteContent,
+  content: NewContent,
 ): Promise<Static<typeof Note>> {
   const row = await addRow(change, destination, fields);
   insertContent(change.tx, row.id, content);

@@ -1,11 +1,9 @@
 import { Type } from "typebox";
 import { OneOf } from "../http/schema.ts";
-import { LocationName } from "../lib/location-name.ts";
+import { LocationName, MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
 import { NOTE_TYPES } from "./note.ts";
 
 /** Fields of requests. */
-const MAX_LOCATION_LENGTH = 10_000;
-
 export const Location = Type.String({
   minLength: 1,
   maxLength: MAX_LOCATION_LENGTH,

@@ -1,10 +1,12 @@
 import { Type } from "typebox";
+import type { Admitted } from "../access/operation.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { PolicyObject } from "../access/policy/policy.ts";
-import type { Queryable } from "../db/database.ts";
+import type { Queryable, Tx } from "../db/database.ts";
 import { Id } from "../http/schema.ts";
-import { notFound } from "../lib/fault.ts";
+import { notFound, type Fault } from "../lib/fault.ts";
 import { placeOf } from "./note.ts";
-import { findNote, type NoteRow } from "./store/notes.ts";
+import { findNote, lockNote, type NoteLock, type NoteRow } from "./store/notes.ts";
 
 /** `notebooks/<id>`. */
 export const NoteParams = Type.Object({ note_id: Id });
@@ -28,4 +30,24 @@ export async function noteInPath({
   const row = await findNote(reader, params.note_id);
   if (row === undefined) throw notFound();
   return { ...row, policyObject: policyObjectOf(row) };
+}
+
+/**
+ * Locks the notebook for a change of it, or only against its deletion while it is read. If it was moved after it had been
+ * judged, the policies of its new place are asked too. `missing` is the refusal if it was deleted.
+ */
+export async function lockJudgedNote(
+  tx: Tx,
+  judged: NoteRow,
+  authorise: Admitted["authorise"],
+  { action, mode, missing = notFound }: { action: "read" | "update" | "delete"; mode: NoteLock; missing?: () => Fault },
+): Promise<NoteRow> {
+  const locked = await lockNote(tx, judged.id, mode);
+  if (locked === undefined) throw missing();
+  if (hasMoved(judged, locked)) await authorise(policyObjectOf(locked), action, OBJECT_PERMISSIONS.note[action], tx);
+  return locked;
+}
+
+export function hasMoved(found: NoteRow, now: NoteRow): boolean {
+  return now.folderId !== found.folderId || now.homeId !== found.homeId;
 }

@@ -3,7 +3,8 @@ import type { Place } from "../access/policy/policy.ts";
 import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { Paragraph } from "./paragraphs.ts";
-import type { NoteContent, NoteRow } from "./store/notes.ts";
+import type { NewContent } from "./store/contents.ts";
+import type { NoteRow } from "./store/notes.ts";
 
 /** A notebook as the API shows it (decisions §4). */
 export const NOTE_TYPES = ["spark"] as const;
@@ -31,7 +32,7 @@ export const ListedNote = Type.Object({ ...fields, ...times }, { title: "ListedN
 
 export function noteObject(
   row: NoteRow,
-  { paragraphs }: Pick<NoteContent, "paragraphs">,
+  { paragraphs }: Pick<NewContent, "paragraphs">,
   location: string,
 ): Static<typeof Note> {
   return { ...listedNote(row, location), paragraphs: [...paragraphs] };

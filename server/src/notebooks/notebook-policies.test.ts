@@ -125,6 +125,32 @@ describe("a member without any permission", () => {
     await outsider.get(`/notebooks/${id}`).refused(403);
   });
 
+  test("does not learn which folders and notebooks exist", async () => {
+    await setFolderPolicy("Common/outer", [allow(["read", "write"], to(outsider))]);
+    await admin.put("/folders/policy", {
+      location: "Common",
+      type: "notebook_dashboards",
+      policy: JSON.stringify([allow(["read", "write"], to(outsider))]),
+    });
+    await admin.post("/folders", { name: "other", location: "Common", type: "notes" });
+    const { id: hidden } = await admin.post("/notebooks", { name: "hidden", location: "Common/other" });
+    const publish = (noteId: number) =>
+      outsider.post("/notebook_dashboards", { note_id: noteId, name: "b", location: "Common" });
+    for (const [existing, absent] of [
+      [outsider.get("/notebooks?location=Common/other"), outsider.get("/notebooks?location=Common/absent")],
+      ...["clone", "move"].map((verb) =>
+        ["Common/other", "Common/absent"].map((location) => outsider.put(`/notebooks/${id}/${verb}`, { location })),
+      ),
+      [publish(hidden), publish(987_654_321)],
+    ]) {
+      const [one, two] = [await existing?.reply(), await absent?.reply()];
+      expect([one?.status, one?.text]).toEqual([two?.status, two?.text]);
+      expect([200, 403]).toContain(one?.status);
+    }
+    const absent = "/notebook_dashboards?location=Common/absent";
+    expect((await outsider.get(absent)).notebook_dashboards).toEqual([]);
+  });
+
   test("is refused in the same words whether a notebook exists or not", async () => {
     const [known, unknown] = [
       await outsider.get(`/notebooks/${id}`).refused(403),

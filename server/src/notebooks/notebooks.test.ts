@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
@@ -42,6 +42,19 @@ describe("POST /notebooks", () => {
     expect((await account.get("/notebooks")).notebooks).toHaveLength(1);
   });
 
+  test("accepts a text of the maximum length, although its JSON is longer", async () => {
+    const account = await given.account();
+    const paragraphs = [{ language: "python", text: "\n".repeat(2 ** 20) }];
+    expect((await account.post("/notebooks", { name: "a", paragraphs })).paragraphs).toEqual(paragraphs);
+  });
+});
+
+describe("POST /notebooks in an account without notebooks", () => {
+  let account: AccountClient;
+  beforeAll(async () => {
+    account = await given.account();
+  });
+
   test.each([
     [{}, /^name is required/],
     [{ name: "" }, /^name must not be empty/],
@@ -69,23 +82,15 @@ describe("POST /notebooks", () => {
       /^paragraphs\[8\]\.text must not be there: the texts of a notebook can have at most 8 MiB together/,
     ],
   ])("refuses %# and stores nothing", async (body, message) => {
-    const account = await given.account();
     await account
       .post("/notebooks", { ...(message.source.startsWith("^name is required") ? {} : { name: "a" }), ...body })
       .refused(422, message);
     expect((await account.get("/notebooks")).notebooks).toEqual([]);
   });
 
-  test("accepts a text of the maximum length, although its JSON is longer", async () => {
-    const account = await given.account();
-    const paragraphs = [{ language: "python", text: "\n".repeat(2 ** 20) }];
-    expect((await account.post("/notebooks", { name: "a", paragraphs })).paragraphs).toEqual(paragraphs);
-  });
-
   test.each(["Common/absent", "Users/absent@example.test"])(
     "in %s is 404: there is no such folder",
     async (location) => {
-      const account = await given.account();
       await account.post("/notebooks", { name: "a", location }).refused(404);
     },
   );
@@ -117,59 +122,6 @@ describe("GET /notebooks", () => {
     expect((await user.get(`/notebooks?location=Users/${user.email}&page=2&per_page=1`)).notebooks).toEqual([all[3]]);
     await user.get("/notebooks?location=Common/absent").refused(404);
     await user.get("/notebooks?location=absent").refused(422, /^location must start with/);
-  });
-});
-
-describe("PUT /notebooks/<id>", () => {
-  test("changes the fields that are given", async () => {
-    const account = await given.account();
-    const note = await account.post("/notebooks", { name: "a", label: "x", paragraphs: [SQL] });
-    const renamed = await account.put(`/notebooks/${note.id}`, { name: "b" });
-    expect(renamed).toEqual({ ...note, name: "b", updated_at: renamed.updated_at });
-    const paragraphs = [{ language: "python", text: "1" }];
-    const edited = await account.put(`/notebooks/${note.id}`, { paragraphs, label: "" });
-    expect(edited).toEqual({ ...renamed, paragraphs, label: null, updated_at: edited.updated_at });
-    expect(await account.get(`/notebooks/${note.id}`)).toEqual(edited);
-  });
-
-  test("refuses a stale edit, even within the same second", async () => {
-    const account = await given.account();
-    const read = await account.post("/notebooks", { name: "a" });
-    const { updated_at: next } = await account.put(`/notebooks/${read.id}`, { ...read, name: "b" });
-    expect(next).not.toBe(read.updated_at);
-    await account.put(`/notebooks/${read.id}`, { ...read, name: "c" }).refused(409, /^updated_at is .* by now/);
-    const both = await Promise.all(
-      ["d", "e"].map((name) => account.put(`/notebooks/${read.id}`, { name, updated_at: next }).reply()),
-    );
-    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
-  });
-
-  test("refuses a name that its folder has, and another location", async () => {
-    const account = await given.account();
-    await account.post("/notebooks", { name: "a", location: "Common" });
-    const { id } = await account.post("/notebooks", { name: "b", location: "Common" });
-    await account.put(`/notebooks/${id}`, { name: "a" }).refused(409, /^name is taken/);
-    const elsewhere = { location: `Users/${account.email}` };
-    await account
-      .put(`/notebooks/${id}`, elsewhere)
-      .refused(422, /^location must be Common: use PUT notebooks\/\d+\/move/);
-    await account.put(`/notebooks/${id}`, { location: "Common" });
-  });
-
-  test.each([
-    [{ name: "a/b" }, /^name must not contain a slash/],
-    [{ updated_at: "yesterday" }, /^updated_at must/],
-    [{ note_type: "x" }, /^note_type must be one of/],
-    [{ paragraphs: Array.from({ length: 2001 }, () => SQL) }, /^paragraphs must have at most 2000/],
-    [
-      { paragraphs: [{ language: "sql", text: "x".repeat(2 ** 20 + 1) }] },
-      /^paragraphs\[0\]\.text must have at most 1 MiB/,
-    ],
-  ])("refuses %# and changes nothing", async (body, message) => {
-    const account = await given.account();
-    const note = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
-    await account.put(`/notebooks/${note.id}`, body).refused(422, message);
-    expect(await account.get(`/notebooks/${note.id}`)).toEqual(note);
   });
 });
 

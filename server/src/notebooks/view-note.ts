@@ -3,8 +3,8 @@ import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { notFound } from "../lib/fault.ts";
 import { Note, noteObject, placeOf } from "./note.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
-import { readNoteTexts } from "./store/notes.ts";
+import { hasMoved, noteInPath, NoteParams, policyObjectOf } from "./note-in-path.ts";
+import { readNoteTexts } from "./store/contents.ts";
 
 export const viewNote = operation({
   id: "notebook_view",
@@ -18,9 +18,10 @@ export const viewNote = operation({
   reply: Note,
   find: noteInPath,
 
-  async handle({ found, reader }, { folders }: WithFolders) {
+  async handle({ found, reader, authorise }, { folders }: WithFolders) {
     const note = await readNoteTexts(reader, found.id);
     if (note === undefined) throw notFound();
+    if (hasMoved(found, note)) await authorise(policyObjectOf(note), "read", OBJECT_PERMISSIONS.note.read);
     const [location = ""] = await folders.locations(reader, [placeOf(note)]);
     return noteObject(note, note, location);
   },

@@ -2,16 +2,17 @@ import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
 import type { PermissionRow } from "../../access/permission.ts";
 import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
+import { refusalOfUnknown } from "../../access/policy/unknown-object.ts";
 import type { WithFolders } from "../../folders/contract.ts";
 import { Id } from "../../http/schema.ts";
 import { notFound } from "../../lib/fault.ts";
 import { checkLocationName } from "../../lib/location-name.ts";
 import { findDestination, lockDestination, nameTaken } from "../destination.ts";
 import { Location, noteFields } from "../note-fields.ts";
-import { policyObjectOf } from "../note-in-path.ts";
+import { lockJudgedNote, policyObjectOf } from "../note-in-path.ts";
 import { findNote } from "../store/notes.ts";
 import { ListedDashboard, listedDashboard } from "./dashboard.ts";
-import { insertDashboard, lockPublishedNote, publishContent } from "./store.ts";
+import { insertDashboard, publishContent } from "./store.ts";
 
 const MAY_CREATE: PermissionRow = { groups: ["system-user", "system-admin"], role: "notebook_dashboards:create" };
 
@@ -29,15 +30,15 @@ export const createDashboard = operation({
   find: ({ given, reader, caller }, { folders }: WithFolders) =>
     findDestination(folders, reader, { type: "notebook_dashboards", location: given().location, caller }),
 
-  async handle({ found, body, caller, reader, authorise, change }, { folders }: WithFolders) {
+  async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
     const { note_id: noteId, name } = body;
     checkLocationName("name", name);
     const note = await findNote(reader, noteId);
-    if (note === undefined) throw notFound();
+    if (note === undefined) throw refusalOfUnknown(OBJECT_PERMISSIONS.note.update, { caller, deny }) ?? notFound();
     await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
       await lockDestination(folders, tx, found);
-      if (!(await lockPublishedNote(tx, noteId))) throw notFound();
+      await lockJudgedNote(tx, note, authorise, { action: "update", mode: "key share" });
       const { folderId, homeId } = found.place;
       const { membershipId: ownerId, userId } = caller;
       const row = await insertDashboard(tx, { name, noteId, folderId, homeId, ownerId, userId });

@@ -2,8 +2,9 @@ import { Type, type Static } from "typebox";
 import type { Place } from "../../access/policy/policy.ts";
 import { Id, Nullable, Timestamp } from "../../http/schema.ts";
 import { isoSeconds } from "../../lib/clock.ts";
+import { NO_OUTPUTS, partsOf } from "../ipynb/stored-notebook.ts";
+import type { ContentTexts } from "../ipynb/write-ipynb.ts";
 import { Paragraph } from "../paragraphs.ts";
-import type { NoteContent } from "../store/notes.ts";
 import type { DashboardRow } from "./store.ts";
 
 /** A dashboard: a read-only copy of a notebook, with its outputs, as of its last publication. */
@@ -27,13 +28,21 @@ export const Dashboard = Type.Object({ ...fields, paragraphs: Type.Array(Shown) 
 /** Lists and changes do not read the content. */
 export const ListedDashboard = Type.Object(fields, { title: "ListedDashboard" });
 
-export function dashboardObject(row: DashboardRow & NoteContent, location: string): Static<typeof Dashboard> {
-  const cells = row.notebook?.cells ?? [];
-  const paragraphs = row.paragraphs.map(({ language, text }, index) => {
-    const outputs = cells[index]?.outputs;
-    return { language, text, outputs: Array.isArray(outputs) ? outputs : [] };
-  });
-  return { ...listedDashboard(row, location), paragraphs };
+/** The JSON text of a `Dashboard`, in parts: outputs can have tens of megabytes. */
+export function* writeDashboard(
+  row: DashboardRow,
+  location: string,
+  { paragraphs, notebook }: ContentTexts,
+): Generator<string> {
+  const cells = partsOf(notebook)?.cells ?? [];
+  yield `${JSON.stringify(listedDashboard(row, location)).slice(0, -1)},"paragraphs":[`;
+  for (const [index, text] of paragraphs.entries()) {
+    const { outputs = NO_OUTPUTS } = cells[index] ?? {};
+    yield `${index === 0 ? "" : ","}${text.slice(0, -1)},"outputs":`;
+    yield outputs === NO_OUTPUTS ? "[]" : outputs;
+    yield "}";
+  }
+  yield "]}";
 }
 
 export function listedDashboard(row: DashboardRow, location: string): Static<typeof ListedDashboard> {

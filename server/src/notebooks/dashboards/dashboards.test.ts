@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Client } from "../../../test/support/client.ts";
+import { replyDuring } from "../../../test/support/during-change.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 import { pythonFile } from "../../../test/support/ipynb-files.ts";
 
@@ -69,6 +70,13 @@ describe("a dashboard", () => {
     await user.delete(`/notebooks/${noteId}`);
     expect(await reader.get(`/notebook_dashboards/${id}`)).toMatchObject({ note_id: null, name: "sales" });
     await user.put(`/notebook_dashboards/${id}/publish`).refused(422, /^note_id names no notebook any more/);
+  });
+
+  test("that is deleted while it is published again is not found", async () => {
+    const { id } = await publish(user);
+    const deletion = ["delete from dashboard where id = $1", [id]] as const;
+    const reply = await replyDuring(given, [deletion], user.put(`/notebook_dashboards/${id}/publish`));
+    expect(reply.status, reply.text).toBe(404);
   });
 
   test("can be deleted, and its notebook stays", async () => {

@@ -35,8 +35,9 @@ export const listDashboards = operation({
   async handle({ query, reader, readable, caller }, { folders }: WithFolders) {
     const page = pageOf(query);
     const sought = { type: "notebook_dashboards", location: query.location, caller } as const;
-    const place = await placeToList(folders, reader, sought);
-    const rows = await listRows<DashboardRow>(reader, LIST, readable(), page, place);
+    const scope = readable();
+    const place = await placeToList(folders, reader, sought, scope);
+    const rows = place === null ? [] : await listRows<DashboardRow>(reader, LIST, scope, page, place);
     const shown = shownRows(page, rows);
     const locations = await folders.locations(reader, shown.map(placeOf));
     return {

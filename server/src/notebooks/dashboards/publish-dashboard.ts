@@ -2,12 +2,12 @@ import { operation } from "../../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { WithFolders } from "../../folders/contract.ts";
-import { invalid, notFound } from "../../lib/fault.ts";
-import { policyObjectOf } from "../note-in-path.ts";
+import { invalid, notFound, type Fault } from "../../lib/fault.ts";
+import { lockJudgedNote, policyObjectOf } from "../note-in-path.ts";
 import { findNote, type NoteRow } from "../store/notes.ts";
 import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
 import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
-import { lockPublishedNote, publishContent } from "./store.ts";
+import { lockDashboard, publishContent } from "./store.ts";
 
 export const publishDashboard = operation({
   id: "notebook_dashboard_publish",
@@ -29,9 +29,9 @@ export const publishDashboard = operation({
     const note = await publishedNote(reader, found.noteId);
     await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
-      if (!(await lockPublishedNote(tx, note.id))) throw noteDeleted();
+      await lockJudgedNote(tx, note, authorise, { action: "update", mode: "key share", missing: noteDeleted });
+      if (!(await lockDashboard(tx, found.id))) throw notFound();
       const row = await publishContent(tx, found.id, note.id);
-      if (row === undefined) throw notFound();
       audit.object = `dashboard/${found.id}`;
       const [location = ""] = await folders.locations(tx, [placeOf(row)]);
       return listedDashboard(row, location);
@@ -45,6 +45,6 @@ async function publishedNote(reader: Queryable, id: number | null): Promise<Note
   return note;
 }
 
-function noteDeleted() {
+function noteDeleted(): Fault {
   return invalid("note_id", "names no notebook any more: it was deleted. Publish another notebook as a new dashboard.");
 }

@@ -1,6 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { ListedPlace } from "../store/list-readable.ts";
-import type { NoteContent } from "../store/notes.ts";
 
 export interface DashboardRow extends ListedPlace {
   id: number;
@@ -10,6 +9,8 @@ export interface DashboardRow extends ListedPlace {
   /** The membership of its creator; null if that has left the account. */
   ownerId: number | null;
   userId: number | null;
+  /** Of its content. */
+  bytes: number;
   createdAt: Date;
   /** When it was last published. */
   updatedAt: Date;
@@ -17,20 +18,10 @@ export interface DashboardRow extends ListedPlace {
 
 export const DASHBOARD_COLUMNS = `
   o.id, o.folder_id as "folderId", o.home_id as "homeId", o.name, o.note_id as "noteId", o.owner_id as "ownerId",
-  o.user_id as "userId", o.created_at as "createdAt", o.updated_at as "updatedAt"`;
+  o.user_id as "userId", o.bytes, o.created_at as "createdAt", o.updated_at as "updatedAt"`;
 
 export async function findDashboard(reader: Queryable, id: number): Promise<DashboardRow | undefined> {
   const [row] = await reader.query<DashboardRow>(`select ${DASHBOARD_COLUMNS} from dashboard o where o.id = $1`, [id]);
-  return row;
-}
-
-/** The row and its content as of the same moment. */
-export async function readDashboard(reader: Queryable, id: number): Promise<(DashboardRow & NoteContent) | undefined> {
-  const [row] = await reader.query<DashboardRow & NoteContent>(
-    `select ${DASHBOARD_COLUMNS}, c.paragraphs, c.notebook
-       from dashboard o join dashboard_content c on c.dashboard_id = o.id where o.id = $1`,
-    [id],
-  );
   return row;
 }
 
@@ -51,13 +42,16 @@ export async function insertDashboard(tx: Tx, dashboard: NewDashboard): Promise<
   return row;
 }
 
-/** Keeps the notebook from being deleted until the transaction ends. False: it has been deleted. */
-export async function lockPublishedNote(tx: Tx, noteId: number): Promise<boolean> {
-  return (await tx.query("select from note where id = $1 for key share", [noteId])).length > 0;
+/**
+ * Serialises its publications, and excludes its deletion meanwhile. Lock the notebook before, and the content after it, as
+ * deletions do. False: it has been deleted.
+ */
+export async function lockDashboard(tx: Tx, id: number): Promise<boolean> {
+  return (await tx.query("select from dashboard where id = $1 for no key update", [id])).length > 0;
 }
 
-/** Replaces the content by that of the notebook. It does not pass through this process. */
-export async function publishContent(tx: Tx, id: number, noteId: number): Promise<DashboardRow | undefined> {
+/** Replaces the content of the locked dashboard by that of the notebook. It does not pass through this process. */
+export async function publishContent(tx: Tx, id: number, noteId: number): Promise<DashboardRow> {
   tx.send(
     `insert into dashboard_content (dashboard_id, paragraphs, notebook)
      select $1, paragraphs, notebook from note_content where note_id = $2
@@ -69,6 +63,7 @@ export async function publishContent(tx: Tx, id: number, noteId: number): Promis
      returning ${DASHBOARD_COLUMNS}`,
     [id, noteId],
   );
+  if (row === undefined) throw new Error("the dashboard of this transaction does not exist");
   return row;
 }
 

@@ -1,10 +1,12 @@
 import { operation } from "../../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { WithFolders } from "../../folders/contract.ts";
+import { StreamReply } from "../../http/stream-reply.ts";
 import { notFound } from "../../lib/fault.ts";
-import { Dashboard, dashboardObject, placeOf } from "./dashboard.ts";
+import { releasing, type WithSentContents } from "../sent-contents.ts";
+import { readContentTexts } from "../store/contents.ts";
+import { Dashboard, placeOf, writeDashboard } from "./dashboard.ts";
 import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
-import { readDashboard } from "./store.ts";
 
 export const viewDashboard = operation({
   id: "notebook_dashboard_view",
@@ -18,10 +20,16 @@ export const viewDashboard = operation({
   reply: Dashboard,
   find: dashboardInPath,
 
-  async handle({ found, reader }, { folders }: WithFolders) {
-    const dashboard = await readDashboard(reader, found.id);
-    if (dashboard === undefined) throw notFound();
-    const [location = ""] = await folders.locations(reader, [placeOf(dashboard)]);
-    return dashboardObject(dashboard, location);
+  async handle({ found, caller, reader }, { folders, sentContents }: WithFolders & WithSentContents) {
+    const { release } = sentContents.take(caller.accountId, found.bytes);
+    try {
+      const [location = ""] = await folders.locations(reader, [placeOf(found)]);
+      const content = await readContentTexts(reader, "dashboard", found.id);
+      if (content === undefined) throw notFound();
+      return new StreamReply("application/json", releasing(writeDashboard(found, location, content), release));
+    } catch (error) {
+      release();
+      throw error;
+    }
   },
 });

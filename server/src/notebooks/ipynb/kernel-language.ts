@@ -17,7 +17,7 @@ const SPELLINGS: Readonly<Record<string, CodeLanguage>> = {
   sql: "sql",
 };
 
-export const DEFAULT_LANGUAGE = "python" satisfies CodeLanguage;
+const DEFAULT_LANGUAGE = "python" satisfies CodeLanguage;
 
 /** Undefined: the file names a language that this product does not run. A file that names none is in Python. */
 export function kernelLanguage(metadata: Readonly<Record<string, unknown>>): CodeLanguage | undefined {
@@ -34,13 +34,16 @@ function nameIn(part: unknown, key: string): string {
   return typeof name === "string" ? name.toLowerCase() : "";
 }
 
-/** The metadata of a notebook that was not imported. */
-export function newMetadata(paragraphs: readonly Paragraph[]): Record<string, unknown> {
+/** The language and the metadata of a notebook that was not imported. */
+export function newMetadata(paragraphs: readonly Paragraph[]): { kernel: CodeLanguage; metadata: object } {
   const [used = DEFAULT_LANGUAGE] = paragraphs.flatMap(
     (paragraph) => KERNEL_LANGUAGES.find((each) => each === paragraph.language) ?? [],
   );
   const { displayName, name, language } = KERNELS[used];
-  return { kernelspec: { display_name: displayName, language, name }, language_info: { name: language } };
+  return {
+    kernel: used,
+    metadata: { kernelspec: { display_name: displayName, language, name }, language_info: { name: language } },
+  };
 }
 
 const KERNEL_LANGUAGES = ["python", "scala", "r"] as const;

@@ -2,7 +2,7 @@ import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { checkTexts, MAX_PARAGRAPHS, type CodeLanguage, type Paragraph } from "../paragraphs.ts";
 import { kernelLanguage, paragraphOf } from "./kernel-language.ts";
-import { CELL_TYPES, NBFORMAT, type CellType, type StoredCell, type StoredNotebook } from "./stored-notebook.ts";
+import { CELL_TYPES, MINOR_WITH_IDS, NBFORMAT, type CellType, type NotebookHeader } from "./stored-notebook.ts";
 
 /**
  * Reads the JSON of an `.ipynb` file (nbformat 4). Its texts become paragraphs; everything else is kept as it is, so
@@ -10,7 +10,23 @@ import { CELL_TYPES, NBFORMAT, type CellType, type StoredCell, type StoredNotebo
  */
 export interface ReadNotebook {
   readonly paragraphs: readonly Paragraph[];
-  readonly notebook: StoredNotebook;
+  readonly file: ReadFile;
+}
+
+/** Everything besides the texts of the cells. */
+export interface ReadFile {
+  readonly header: NotebookHeader;
+  /** Without the cells. */
+  readonly rest: Json;
+  readonly cells: readonly ReadCell[];
+}
+
+interface ReadCell {
+  readonly fields: Json;
+  /** Undefined: the cell has none. */
+  readonly outputs: readonly unknown[] | undefined;
+  /** Whether its source is an array of lines, not one text. */
+  readonly hasLines: boolean;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -19,8 +35,8 @@ type Json = Readonly<Record<string, unknown>>;
 export function readIpynb(file: unknown, field: string): ReadNotebook {
   if (typeof file === "string") throw invalid(field, "must be the JSON of an .ipynb file as an object, not as text");
   if (!isRecord(file)) throw invalid(field, "must be the JSON object of an .ipynb file");
-  const { nbformat, cells, ...rest } = file;
-  if (nbformat !== NBFORMAT) {
+  const { cells, ...rest } = file;
+  if (rest.nbformat !== NBFORMAT) {
     throw invalid(`${field}.nbformat`, "must be 4: convert the file with jupyter nbconvert --to notebook --nbformat 4");
   }
   const minor = file.nbformat_minor ?? 0;
@@ -36,21 +52,33 @@ export function readIpynb(file: unknown, field: string): ReadNotebook {
   const read = cells.map((cell: unknown, index) => readCell(cell, `${field}.cells[${index}]`, kernel));
   const paragraphs = read.map(({ paragraph }) => paragraph);
   checkTexts(paragraphs, (index) => `${field}.cells[${index}].source`);
+  const nextId = minor < MINOR_WITH_IDS ? null : nextCellId(read.map(({ cell }) => cell.fields.id));
   return {
     paragraphs,
-    notebook: { ...rest, nbformat_minor: minor, metadata, cells: read.map(({ stored }) => stored) },
+    file: {
+      header: { kernel, nextId },
+      rest: { ...rest, metadata, nbformat_minor: minor },
+      cells: read.map(({ cell }) => cell),
+    },
   };
 }
 
-function readCell(cell: unknown, field: string, kernel: CodeLanguage): { paragraph: Paragraph; stored: StoredCell } {
+/** The ids of new cells are `paragraph-<number>`. */
+function nextCellId(ids: readonly unknown[]): number {
+  return ids.reduce<number>((next, id) => {
+    const number = typeof id === "string" ? /^paragraph-(\d{1,9})$/.exec(id)?.[1] : undefined;
+    return number === undefined ? next : Math.max(next, Number(number) + 1);
+  }, 1);
+}
+
+function readCell(cell: unknown, field: string, kernel: CodeLanguage): { paragraph: Paragraph; cell: ReadCell } {
   if (!isRecord(cell)) throw invalid(field, "must be an object");
   const type = cellType(cell.cell_type);
   if (type === undefined) throw invalid(`${field}.cell_type`, `must be one of ${CELL_TYPES.join(", ")}`);
   const source = readSource(cell.source, `${field}.source`);
   if (cell.metadata !== undefined && !isRecord(cell.metadata)) throw invalid(`${field}.metadata`, "must be an object");
-  if (type === "code") checkOutputs(cell, field);
-  const stored: StoredCell = { ...cell, cell_type: type, source: Array.isArray(cell.source) ? [] : "" };
-  return { paragraph: paragraphOf(type, source, kernel), stored };
+  const read = type === "code" ? readOutputs(cell, field) : { fields: cell, outputs: undefined };
+  return { paragraph: paragraphOf(type, source, kernel), cell: { ...read, hasLines: Array.isArray(cell.source) } };
 }
 
 function cellType(given: unknown): CellType | undefined {
@@ -70,14 +98,17 @@ function readSource(source: unknown, field: string): string {
   return joined;
 }
 
-function checkOutputs({ outputs = [], execution_count: count = null }: Json, field: string): void {
+function readOutputs({ outputs, ...fields }: Json, field: string): Pick<ReadCell, "fields" | "outputs"> {
+  const { execution_count: count = null } = fields;
   if (count !== null && !isCount(count)) throw invalid(`${field}.execution_count`, "must be null or an integer from 0");
+  if (outputs === undefined) return { fields, outputs };
   if (!Array.isArray(outputs)) throw invalid(`${field}.outputs`, "must be an array");
   for (const [index, output] of outputs.entries()) {
     const type: unknown = isRecord(output) ? output.output_type : undefined;
     if (typeof type === "string" && OUTPUT_TYPES.has(type)) continue;
     throw invalid(`${field}.outputs[${index}].output_type`, `must be one of ${[...OUTPUT_TYPES].join(", ")}`);
   }
+  return { fields, outputs };
 }
 
 const OUTPUT_TYPES: ReadonlySet<string> = new Set(["stream", "display_data", "execute_result", "error"]);

@@ -1,41 +1,69 @@
-import type { CodeLanguage, Paragraph } from "../paragraphs.ts";
-import { cellTypeOf, DEFAULT_LANGUAGE, kernelLanguage, newMetadata, sourceOf } from "./kernel-language.ts";
-import { MINOR_WITH_IDS, NBFORMAT, type StoredCell, type StoredNotebook } from "./stored-notebook.ts";
+import type { Paragraph } from "../paragraphs.ts";
+import { cellTypeOf, newMetadata, sourceOf } from "./kernel-language.ts";
+import {
+  cellWithSource,
+  MINOR_WITH_IDS,
+  NBFORMAT,
+  NO_OUTPUTS,
+  partsOf,
+  storedCell,
+  type NotebookHeader,
+  type StoredCell,
+} from "./stored-notebook.ts";
+
+/** A notebook as the store returns it: JSON texts, which were written by this product. */
+export interface ContentTexts {
+  /** Of each paragraph. */
+  readonly paragraphs: readonly string[];
+  /** Of each element of the stored notebook; empty: it was not imported. */
+  readonly notebook: readonly string[];
+}
 
 /** The JSON text of the `.ipynb` file, in parts: a notebook with images can have tens of megabytes. */
-export function* writeIpynb(paragraphs: readonly Paragraph[], stored: StoredNotebook | null): Generator<string> {
-  const { cells, ...rest } = stored ?? storedNotebook(paragraphs);
-  const kernel = kernelLanguage(rest.metadata) ?? DEFAULT_LANGUAGE;
+export function* writeIpynb({ paragraphs, notebook }: ContentTexts): Generator<string> {
+  const { kernel, rest, cells } = readStored(notebook) ?? newFile(paragraphs.map(readParagraph));
   yield '{"cells":[';
-  for (const [index, paragraph] of paragraphs.entries()) {
+  for (const [index, text] of paragraphs.entries()) {
     const cell = cells[index];
     if (cell === undefined) throw new Error("a paragraph of the notebook has no cell");
-    yield `${index === 0 ? "" : ","}${JSON.stringify({ ...cell, source: sourceLike(cell, paragraph, kernel) })}`;
+    if (index > 0) yield ",";
+    yield* cellWithSource(cell, sourceOf(readParagraph(text), kernel));
   }
-  yield `],${JSON.stringify({ ...rest, nbformat: NBFORMAT }).slice(1)}`;
+  yield `],${rest.slice(1)}`;
 }
 
-/** As a string or as lines, whichever the imported file had. */
-function sourceLike({ source }: StoredCell, paragraph: Paragraph, kernel: CodeLanguage): string | string[] {
-  const text = sourceOf(paragraph, kernel);
-  if (typeof source === "string") return text;
-  return text === "" ? [] : text.split(/(?<=\n)/);
+function readParagraph(text: string): Paragraph {
+  return JSON.parse(text) as Paragraph; // validated before it was stored
 }
 
-/** The cells of a notebook that was not imported. */
-export function storedNotebook(paragraphs: readonly Paragraph[]): StoredNotebook {
-  const cells = paragraphs.map((paragraph, index) => newCell(paragraph, `paragraph-${index + 1}`));
-  return { metadata: newMetadata(paragraphs), nbformat_minor: MINOR_WITH_IDS, cells };
+type WritableFile = Pick<NotebookHeader, "kernel"> & { rest: string; cells: readonly StoredCell[] };
+
+function readStored(notebook: readonly string[]): WritableFile | undefined {
+  const stored = partsOf(notebook);
+  if (stored === undefined) return undefined;
+  const { kernel } = JSON.parse(stored.header) as NotebookHeader; // written by the import
+  return { ...stored, kernel };
+}
+
+/** The file of a notebook that was not imported. */
+function newFile(paragraphs: readonly Paragraph[]): WritableFile {
+  const { kernel, metadata } = newMetadata(paragraphs);
+  return {
+    kernel,
+    rest: JSON.stringify({ metadata, nbformat: NBFORMAT, nbformat_minor: MINOR_WITH_IDS }),
+    cells: paragraphs.map((paragraph, index) => newCell(paragraph, `paragraph-${index + 1}`)),
+  };
 }
 
 /** `id` is undefined in files of a version without ids. */
 export function newCell({ language }: Paragraph, id: string | undefined): StoredCell {
   const type = cellTypeOf(language);
-  return {
+  const isCode = type === "code";
+  const fields = {
     cell_type: type,
+    ...(isCode ? { execution_count: null } : {}),
     ...(id === undefined ? {} : { id }),
     metadata: {},
-    ...(type === "code" ? { execution_count: null, outputs: [] } : {}),
-    source: [],
   };
+  return storedCell(fields, { outputs: isCode ? "[]" : NO_OUTPUTS, hasLines: true });
 }

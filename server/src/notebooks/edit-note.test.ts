@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "../../test/support/client.ts";
+import { replyDuring } from "../../test/support/during-change.ts";
+import { deny, makePath, setFolderPolicy, users } from "../../test/support/folders.ts";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+
+const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+
+const SQL = { language: "sql", text: "select 1" };
+
+describe("PUT /notebooks/<id>", () => {
+  test("changes the fields that are given", async () => {
+    const account = await given.account();
+    const note = await account.post("/notebooks", { name: "a", label: "x", paragraphs: [SQL] });
+    const renamed = await account.put(`/notebooks/${note.id}`, { name: "b" });
+    expect(renamed).toEqual({ ...note, name: "b", updated_at: renamed.updated_at });
+    const paragraphs = [{ language: "python", text: "1" }];
+    const edited = await account.put(`/notebooks/${note.id}`, { paragraphs, label: "" });
+    expect(edited).toEqual({ ...renamed, paragraphs, label: null, updated_at: edited.updated_at });
+    expect(await account.get(`/notebooks/${note.id}`)).toEqual(edited);
+  });
+
+  test("refuses a stale edit, even within the same second", async () => {
+    const account = await given.account();
+    const read = await account.post("/notebooks", { name: "a" });
+    const { updated_at: next } = await account.put(`/notebooks/${read.id}`, { ...read, name: "b" });
+    expect(next).not.toBe(read.updated_at);
+    await account.put(`/notebooks/${read.id}`, { ...read, name: "c" }).refused(409, /^updated_at is .* by now/);
+    const both = await Promise.all(
+      ["d", "e"].map((name) => account.put(`/notebooks/${read.id}`, { name, updated_at: next }).reply()),
+    );
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
+  });
+
+  test("refuses a name that its folder has, and another location", async () => {
+    const account = await given.account();
+    await account.post("/notebooks", { name: "a", location: "Common" });
+    const { id } = await account.post("/notebooks", { name: "b", location: "Common" });
+    await account.put(`/notebooks/${id}`, { name: "a" }).refused(409, /^name is taken/);
+    const elsewhere = { location: `Users/${account.email}` };
+    await account
+      .put(`/notebooks/${id}`, elsewhere)
+      .refused(422, /^location must be Common: use PUT notebooks\/\d+\/move/);
+    await account.put(`/notebooks/${id}`, { location: "Common" });
+  });
+});
+
+describe("PUT /notebooks/<id> that is refused", () => {
+  let account: AccountClient;
+  let note: { id: number };
+  beforeAll(async () => {
+    account = await given.account();
+    note = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
+  });
+
+  test.each([
+    [{ name: "a/b" }, /^name must not contain a slash/],
+    [{ updated_at: "yesterday" }, /^updated_at must/],
+    [{ note_type: "x" }, /^note_type must be one of/],
+    [{ paragraphs: Array.from({ length: 2001 }, () => SQL) }, /^paragraphs must have at most 2000/],
+    [
+      { paragraphs: [{ language: "sql", text: "x".repeat(2 ** 20 + 1) }] },
+      /^paragraphs\[0\]\.text must have at most 1 MiB/,
+    ],
+  ])("refuses %# and changes nothing", async (body, message) => {
+    await account.put(`/notebooks/${note.id}`, body).refused(422, message);
+    expect(await account.get(`/notebooks/${note.id}`)).toEqual(note);
+  });
+});
+
+describe("a notebook that others move while it is changed", () => {
+  test.each([
+    ["edited", (user: Client, path: string) => user.put(path, { name: "b" })],
+    ["moved", (user: Client, path: string) => user.put(`${path}/move`, { location: "Common" })],
+    ["deleted", (user: Client, path: string) => user.delete(path)],
+    ["cloned", (user: Client, path: string) => user.put(`${path}/clone`)],
+    [
+      "published",
+      (user: Client, path: string) =>
+        user.post("/notebook_dashboards", { note_id: Number(path.split("/").at(-1)), name: "a" }),
+    ],
+  ])("is judged by the policies of its new place when it is %s", async (_kind, call) => {
+    const admin = await given.account();
+    const user = await given.member(admin, { groups: ["system-user"] });
+    const closed = await makePath(admin, "Common", ["closed"]);
+    await setFolderPolicy(admin, closed.location, [deny(["all"], users(user))]);
+    const note = await admin.post("/notebooks", { name: "a", location: "Common" });
+    const reply = await replyDuring(
+      given,
+      [
+        ["select from note where id = $1 for update", [note.id]],
+        ["update note set folder_id = $2 where id = $1", [note.id, closed.id]],
+      ],
+      call(user, `/notebooks/${note.id}`),
+    );
+    expect([reply.status, reply.text]).toEqual([
+      403,
+      expect.stringMatching(/policy of the folder denies (read|write)/),
+    ]);
+    expect(await admin.get(`/notebooks/${note.id}`)).toMatchObject({ name: "a", location: "Common/closed" });
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { releasing, SentContents } from "./sent-contents.ts";
+
+const MIB = 1024 * 1024;
+
+describe("contents that are being sent", () => {
+  test("have at most 64 MiB for each account, unless it is a single one", () => {
+    const sent = new SentContents();
+    const first = sent.take(1, 100 * MIB);
+    expect(() => sent.take(1, MIB)).toThrow(/This account is reading too many large notebooks/);
+    sent.take(2, 30 * MIB);
+    sent.take(2, 34 * MIB);
+    expect(() => sent.take(2, MIB)).toThrow(/This account/);
+    sent.take(2, 1024);
+    first.release();
+    first.release();
+    sent.take(1, 64 * MIB);
+    expect(() => sent.take(1, MIB)).toThrow(/This account/);
+  });
+
+  test("have at most 256 MiB on the node", () => {
+    const sent = new SentContents();
+    const taken = [1, 2, 3, 4].map((account) => sent.take(account, 64 * MIB));
+    expect(() => sent.take(5, MIB)).toThrow(/The server is sending too many large notebooks/);
+    for (const { release } of taken) release();
+    sent.take(5, MIB);
+  });
+
+  test("are sent in pieces of at least 64 KiB", async () => {
+    const chunks = ["a", "b", "c".repeat(100_000), "d"];
+    expect(await Array.fromAsync(releasing(chunks, () => undefined))).toEqual([`ab${chunks[2]}`, "d"]);
+  });
+
+  test.each([
+    ["read to the end", async (chunks: AsyncIterableIterator<string>) => void (await Array.fromAsync(chunks))],
+    ["closed before the first chunk", async (chunks: AsyncIterableIterator<string>) => void (await chunks.return?.())],
+    [
+      "closed in the middle",
+      async (chunks: AsyncIterableIterator<string>) => {
+        for await (const chunk of chunks) if (chunk.startsWith("ab")) break;
+      },
+    ],
+  ])("release their room when they are %s", async (_kind, read) => {
+    let released = 0;
+    await read(releasing(["a", "b", "c".repeat(100_000), "d"], () => (released += 1)));
+    expect(released).toBeGreaterThan(0);
+  });
+
+  test("release their room when they cannot be written", async () => {
+    let released = 0;
+    const failing = function* (): Generator<string> {
+      yield "a";
+      throw new Error("no cell");
+    };
+    const chunks = releasing(failing(), () => (released += 1));
+    await expect(Array.fromAsync(chunks)).rejects.toThrow("no cell");
+    expect(released).toBeGreaterThan(0);
+  });
+});
