@@ -172,6 +172,9 @@ export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
   [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, NOTEBOOKS, OPERATORS].flatMap(Object.entries),
 );
 
+/** The permissions on further objects of a request. The handler asks for them after the gate. */
+export const FURTHER_PERMISSIONS: ReadonlyMap<string, string> = new Map([["notebook_dashboard_create", "note:update"]]);
+
 /** Alternative permissions of operations whose body decides what is done. */
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([
   ["cluster_state_change", [{ ...admins("cluster:terminate"), action: "terminate" }]],
