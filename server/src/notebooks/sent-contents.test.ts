@@ -26,9 +26,12 @@ describe("contents that are being sent", () => {
     sent.take(5, MIB);
   });
 
-  test("are sent in pieces of at least 64 KiB", async () => {
-    const chunks = ["a", "b", "c".repeat(100_000), "d"];
-    expect(await Array.fromAsync(releasing(chunks, () => undefined))).toEqual([`ab${chunks[2]}`, "d"]);
+  test("are sent in pieces of 64 KiB, without cutting characters", async () => {
+    const chunks = ["a", "b", "c".repeat(2 ** 16 - 3), "\u{1f4d3}".repeat(2 ** 16), "d"];
+    const pieces = await Array.fromAsync(releasing(chunks, () => undefined));
+    expect(pieces.map(({ length }) => length)).toEqual([2 ** 16 - 1, 2 ** 16, 2 ** 16, 1]);
+    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+    expect(pieces.join("")).toBe(chunks.join(""));
   });
 
   test.each([

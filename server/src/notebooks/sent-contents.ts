@@ -52,19 +52,22 @@ export class SentContents {
   }
 }
 
-/** Small chunks are sent together: a notebook has thousands. */
+/** Small chunks are sent together, because a notebook has thousands. Large ones are cut: encoding takes time. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 /** Sends the chunks without delaying other requests, and releases the room of the content whatever happens. */
 export function releasing(chunks: Iterable<string>, release: () => void): AsyncIterableIterator<string> {
   const iterator = chunks[Symbol.iterator]();
+  let pending = "";
   const nextPiece = (): string => {
-    let piece = "";
-    while (piece.length < PIECE_CHARACTERS) {
+    while (pending.length < PIECE_CHARACTERS) {
       const step = iterator.next();
       if (step.done === true) break;
-      piece += step.value;
+      pending += step.value;
     }
+    const end = isInsidePair(pending, PIECE_CHARACTERS) ? PIECE_CHARACTERS - 1 : PIECE_CHARACTERS;
+    const piece = pending.slice(0, end);
+    pending = pending.slice(end);
     return piece;
   };
   return {
@@ -88,4 +91,9 @@ export function releasing(chunks: Iterable<string>, release: () => void): AsyncI
       return this;
     },
   };
+}
+
+/** Whether a text that is cut there would have half of a character in each part. */
+function isInsidePair(text: string, at: number): boolean {
+  return at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xff_ff;
 }
