@@ -96,7 +96,7 @@ export function accessGate({
 
   return {
     async admit(endpoint, arrival) {
-      const { permission } = endpoint.access;
+      const { permission, object } = endpoint.access;
       if (permission === "public") return null;
       const known = await identify(arrival, sourcesOf(endpoint.access));
       const { caller, standing } = known;
@@ -106,9 +106,9 @@ export function accessGate({
       }
       const unusable = refusalOf(known);
       if (unusable !== undefined) throw deny(endpoint.id, caller, unusable);
-      const lack = endpoint.access.object === undefined ? missingPermissionOf(endpoint.access, caller) : undefined;
+      const lack = missingPermissionOf(endpoint.access, caller);
       const readScope = await readScopeOf(db.shared, endpoint.access, known, lack === undefined);
-      if (lack !== undefined && readScope === undefined) throw deny(endpoint.id, caller, lack);
+      if (lack !== undefined && object === undefined && readScope === undefined) throw deny(endpoint.id, caller, lack);
       noteLogin(known);
       return { caller, bodySha256: NO_BODY, standing, readScope };
     },

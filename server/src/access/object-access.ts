@@ -22,17 +22,22 @@ const NO_SOURCES: readonly PolicySource[] = [];
 /** A row, and the action that it belongs to if not that of the operation. */
 type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
 
-/** Undefined: the operation lists no objects with policies, or the caller may see none and owns none. */
+/**
+ * Undefined: the operation lists no objects with policies, or the caller may see none and owns none. An operation on an
+ * object gets a scope in every case, because its policy may admit the caller.
+ */
 export async function readScopeOf(
   system: Queryable,
-  { lists }: OperationAccess,
+  { lists, object }: OperationAccess,
   { caller, standing }: { caller: Caller; standing: PolicyStanding | undefined },
   byTable: boolean,
 ): Promise<ReadScope | undefined> {
   if (lists === undefined || standing === undefined) return undefined;
   const sources = SOURCES_OF[lists].filter((source) => !standing.absent.has(source));
   const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
-  if (byTable) return { ...scope, isFiltered: sources.length > 0 && !caller.groups.has("system-admin") };
+  if (byTable || object !== undefined) {
+    return { ...scope, isFiltered: !byTable || (sources.length > 0 && !caller.groups.has("system-admin")) };
+  }
   const isSome = await mayReadSomething(system, caller.accountId, { type: lists, sources }, scope);
   return isSome ? { ...scope, isFiltered: true } : undefined;
 }
