@@ -7,8 +7,8 @@ import { judgeFolders } from "./store/verdicts.ts";
 
 const FIRST_BATCH = 200;
 const LARGEST_BATCH = 3200;
-/** The share of readable folders, in percent, below which only these are read. */
-const HIDDEN_PER_SHOWN = 10;
+/** How many folders may be judged for each one on the page before only readable ones are searched for. */
+const JUDGED_PER_SHOWN = 10;
 
 /**
  * A page of the readable folders of the type, by id. Where most are readable, folders are judged in their order until
@@ -22,7 +22,7 @@ export async function pageOfAll(
 ): Promise<FolderRow[]> {
   if (!scope.isFiltered) return listAll(reader, type, page);
   const needed = page.offset + page.limit;
-  const affordable = FIRST_BATCH + needed * HIDDEN_PER_SHOWN;
+  const affordable = FIRST_BATCH + needed * JUDGED_PER_SHOWN;
   const shown: number[] = [];
   let [after, judged, limit] = [0, 0, FIRST_BATCH];
   while (judged < affordable) {

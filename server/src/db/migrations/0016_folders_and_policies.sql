@@ -74,7 +74,7 @@ create index note_by_owner on note (owner_id, place_folder, place_home, id)
   where owner_id is not null;
 create index note_by_user on note (user_id) where user_id is not null;
 
--- json, not jsonb: outputs may contain U+0000, and nothing inside is ever queried.
+-- json, not jsonb: outputs may contain U+0000, and replies contain them as stored.
 create table note_content (
   note_id bigint primary key references note (id) on delete cascade,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,

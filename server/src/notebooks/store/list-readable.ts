@@ -168,7 +168,7 @@ function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
        select o.id from ${table} o
         where o.place_folder = p.f and o.place_home = p.h ${condition}
         order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint) n
-     limit $4::bigint + $5::bigint)`;
+     order by p.f, p.h, n.id limit $4::bigint + $5::bigint)`;
   const own = `(select ${ofRow} from ${table} o where o.owner_id = $${SCOPE_AT + 1}::bigint and ${range} ${inOrder})`;
   if (!hasPolicies) return [inPlaces(""), own].join(" union ");
   const verdict = verdictOn(`'${table}'`, "o.id", SCOPE_AT);
