@@ -92,8 +92,8 @@ export interface AuditFilter {
 }
 
 /**
- * The time of an event is that of the start of its transaction, and its id is given at the end, at most a minute later
- * (`largeChangeMs`). So ids and times can be in another order, but not those of events that lie further apart than this.
+ * The time of an event is that of the start of its transaction, and its id is given at the end, seconds later at most
+ * (`unitMs`). So ids and times can be in another order, but not those of events that lie further apart than this.
  */
 const SKEW = "interval '5 minutes'";
 const OUTCOMES = ["done", "denied"] as const;
