@@ -199,7 +199,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     operationId: "notebook_edit",
     body: { ...note, paragraphs, updated_at: among([null], ["yesterday", "2026-01-31", [], {}]) },
   },
-  { operationId: "notebook_clone", body: { name: locationName, location }, fixed: { location: "Common" } },
+  { operationId: "notebook_clone", body: { name: locationName, location } },
   { operationId: "notebook_move", body: { location: required(location) } },
   {
     operationId: "notebook_import",

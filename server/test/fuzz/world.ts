@@ -97,8 +97,11 @@ export class World {
         return String((await this.#makeFolder("identified")).id);
       case "folder":
         return (await this.#makeFolder("located")).location;
-      case "note_id":
-        return String((await account.post("/notebooks", { name: "mine" })).id);
+      case "note_id": {
+        // In a folder, so that a clone of the same name fits into every other place.
+        const location = await this.object("folder");
+        return String((await account.post("/notebooks", { name: "mine", location })).id);
+      }
       case "dashboard_id": {
         const noteId = await this.object("note_id");
         return String((await account.post("/notebook_dashboards", { note_id: noteId, name: "mine" })).id);
