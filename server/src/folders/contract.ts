@@ -1,19 +1,19 @@
 import type { FolderType, Place, PolicyObject } from "../access/policy/policy.ts";
 import type { Queryable, Tx } from "../db/database.ts";
 
-/** What other slices use to keep objects in folders. */
+/** The interface of this slice for other slices that keep objects in folders. */
 export interface Folders {
   /**
-   * Finds a folder or a root by its location; undefined: there is none. Without a location it is the home of the
-   * member. Throws the refusal of a text that is no location.
+   * Finds a folder or a root by its location; undefined: there is none. Without a location, returns the home of the
+   * member. Throws a fault if the location is malformed.
    */
   find(reader: Queryable, sought: SoughtPlace): Promise<FoundPlace | undefined>;
   /**
-   * Keeps the folder from being deleted until the transaction ends. False: it has been deleted. Lock the place before
-   * the rows of objects in it, as the deletion of a folder does.
+   * Prevents the deletion of the folder until the transaction ends. False: it has been deleted. Lock the place before
+   * the rows of objects in it, as the deletion of a folder does, to avoid deadlocks.
    */
   lock(tx: Tx, place: Place): Promise<boolean>;
-  /** The locations of the places, in their order, by one statement. */
+  /** The locations of the places, in the same order, read by one statement. */
   locations(reader: Queryable, places: readonly Place[]): Promise<string[]>;
 }
 
@@ -21,16 +21,16 @@ export interface SoughtPlace {
   readonly type: FolderType;
   /** As the request gives it, not validated. */
   readonly location: unknown;
-  /** The field of the request that has the location, for refusals. `location` by default. */
+  /** The name of the request's field, for error messages; `location` by default. */
   readonly field?: string;
-  /** Whose home it is without a location. */
+  /** Without a location, the place is the home of this member. */
   readonly member: { readonly membershipId: number; readonly email: string };
 }
 
 export interface FoundPlace {
   readonly place: Place;
   readonly location: string;
-  /** The folder or the root, to ask for `read` or `write`. */
+  /** The folder or the root, to pass to `authorise`. */
   readonly policyObject: PolicyObject;
 }
 

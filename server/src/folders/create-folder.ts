@@ -5,10 +5,10 @@ import type { Tx } from "../db/database.ts";
 import { invalid, notFound } from "../lib/fault.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
 import { findPlace } from "./find-place.ts";
-import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, typeGiven } from "./folder.ts";
+import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, parseFolderType } from "./folder.ts";
 import { MAX_DEPTH } from "./location.ts";
 import { lockFolderExists } from "./store/places.ts";
-import { growBranch, insertFolder, lockTree, readAncestors } from "./store/tree.ts";
+import { insertFolder, lockTree, raiseHeights, readAncestors } from "./store/tree.ts";
 
 export const createFolder = operation({
   id: "folder_create",
@@ -28,7 +28,7 @@ export const createFolder = operation({
 
   async find({ given, reader, caller }) {
     const { location, type } = given();
-    const parent = await findPlace(reader, { type: typeGiven(type), location, member: caller });
+    const parent = await findPlace(reader, { type: parseFolderType(type), location, member: caller });
     if (parent === undefined) throw notFound();
     return parent;
   },
@@ -37,7 +37,7 @@ export const createFolder = operation({
     const name = checkLocationName("name", body.name);
     return change(async (tx, audit) => {
       await lockTree(tx, place.type, "shared");
-      if (place.folderId !== null) await makeRoom(tx, place.folderId);
+      if (place.folderId !== null) await prepareParent(tx, place.folderId);
       const folder = await insertFolder(tx, place, name, caller.membershipId);
       if (folder === undefined) throw nameTaken(name);
       audit.object = `folder/${folder.id}`;
@@ -46,9 +46,12 @@ export const createFolder = operation({
   },
 });
 
-async function makeRoom(tx: Tx, parentId: number): Promise<void> {
+/** Checks the depth of the new folder, raises the heights above it and locks its parent. */
+async function prepareParent(tx: Tx, parentId: number): Promise<void> {
   const { length: depth } = await readAncestors(tx, parentId);
-  if (depth >= MAX_DEPTH) throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep`);
-  growBranch(tx, parentId, 1);
+  if (depth >= MAX_DEPTH) {
+    throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep: choose a parent higher in the tree`);
+  }
+  raiseHeights(tx, parentId, 1);
   if (!(await lockFolderExists(tx, parentId))) throw notFound();
 }

@@ -28,7 +28,7 @@ describe("DELETE /folders/<id>", () => {
     expect(await locationsIn(account, "")).toEqual([]);
   });
 
-  test("takes the notebooks, dashboards and policies below along, and nothing else", async () => {
+  test("with recursive also deletes the notebooks, dashboards and policies below, and nothing else", async () => {
     const account = await given.account();
     for (const type of ["notes", "notebook_dashboards"]) {
       const { id } = await makePath(account, "Common", ["a"], type);
@@ -42,11 +42,12 @@ describe("DELETE /folders/<id>", () => {
       await account.delete(`/folders/${id}`, { recursive: true });
       expect(await locationsIn(account, `type=${type}`)).toEqual(["Common/other"]);
     }
-    // A notebook with a policy, two that were published as dashboards, a dashboard, and the folders' policies are left.
+    // The notebook and the dashboard in Common/other stay, with three policies. So do the two published notebooks,
+    // which lie in the home of their owner.
     expect(await storedIn(account)).toEqual({ notes: 3, contents: 3, dashboards: 1, policies: 3, rules: 3 });
   });
 
-  test("deletes thousands of folders on several levels at once", async () => {
+  test("deletes thousands of folders on several levels in one request", async () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["top"]);
     await makePath(account, "Common", ["other"]);
@@ -66,7 +67,7 @@ describe("DELETE /folders/<id>", () => {
     expect(stored).toEqual({ detail: { before: { location: "Common/top", folders: 6004 }, after: null } });
   });
 
-  test("is refused while a notebook or a dashboard lies in the folder", async () => {
+  test("is refused without recursive while a notebook or a dashboard lies in the folder", async () => {
     const account = await given.account();
     for (const type of ["notes", "notebook_dashboards"]) {
       const { id, location } = await makePath(account, "Common", ["a"], type);
@@ -99,7 +100,7 @@ describe("DELETE /folders/<id>", () => {
     expect((await account.get(`/folders/${id}`)).location).toBe("Common/top");
   });
 
-  test("deletes the policy that a notebook gets at the same moment", async () => {
+  test("also deletes a policy that is set on a notebook at the same time", async () => {
     const account = await given.account();
     const { id, location } = await makePath(account, "Common", ["a"]);
     const note = await account.post("/notebooks", { name: "n", location });
@@ -134,7 +135,7 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
 
   const attempt = (): Call => user.delete(`/folders/${top.id}?recursive=true`);
 
-  test("is refused by the policy of a folder or notebook below, but not to their owner", async () => {
+  test("is refused if a policy below denies it, unless the caller owns what it protects", async () => {
     const { id: inner } = await makePath(admin, top.location, ["x", "y"]);
     await setFolderPolicy(admin, "Common/top/x/y", [deny(["write"], users(user))]);
     await attempt().refused(403, REFUSAL);
@@ -153,7 +154,7 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
   });
 
   test.each(["notes", "notebook_dashboards"])(
-    "is refused to the owner of the folder whom its policy denies write: others' objects in the tree %s",
+    "is refused to a folder's owner whom a policy denies write, if others own objects in it (%s)",
     async (type) => {
       const { id, location } = type === "notes" ? top : await makePath(user, "Common", ["top"], type);
       await fill(user, location, type);
@@ -165,7 +166,7 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
     },
   );
 
-  test("is refused below a folder of another member, unless a nearer policy allows it", async () => {
+  test("is refused if a policy denies write on others' folders, unless a nearer policy allows it", async () => {
     await makePath(admin, top.location, ["x"]);
     await setFolderPolicy(admin, top.location, [deny(["write"], users(user))]);
     await attempt().refused(403, REFUSAL);
@@ -173,7 +174,7 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
     await attempt();
   });
 
-  test("is refused to an owner who has lost the permissions, unless the policy of the notebook allows it", async () => {
+  test("is refused to an owner without permissions, unless the policy of the notebook allows it", async () => {
     const note = await admin.post("/notebooks", { name: "n", location: top.location });
     const group = await admin.get("/groups/system-user");
     await admin.put(`/groups/${group.id}/svc_users/${user.membershipId}/remove`, {});
@@ -205,7 +206,7 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
   });
 });
 
-describe("a folder that others move while it is changed", () => {
+describe("a folder that is moved by another request while it is changed", () => {
   test.each([
     ["deleted", (user: Client, id: number) => user.delete(`/folders/${id}`)],
     ["renamed", (user: Client, id: number) => user.put("/folders/rename", { folder_id: id, name: "b", ...NOTES })],
@@ -228,7 +229,7 @@ describe("a folder that others move while it is changed", () => {
   });
 });
 
-/** Publishes a notebook or creates one in the folder, with a policy of its own, and returns its path. */
+/** Creates a notebook with a policy of its own, or a dashboard, in the folder and returns its path in the API. */
 async function fill(client: AccountClient, location: string, type: string, name = "n"): Promise<string> {
   const isDashboard = type === "notebook_dashboards";
   const { id } = await client.post("/notebooks", {

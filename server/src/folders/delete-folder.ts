@@ -10,29 +10,29 @@ import { deleteLevel, isEmpty, lockBelow, measureContents, type FolderBelow } fr
 import { readLocations } from "./store/places.ts";
 import { hasMoved, lockFolder, lockTree } from "./store/tree.ts";
 
-/** What one transaction deletes in about a second, in which changes of the same folders wait for it. */
+/** One transaction deletes this much in about a second. Other changes of the same folders wait that long. */
 const MAX_FOLDERS = 10_000;
 const MAX_CONTENTS = 10_000;
 const MAX_CONTENT_GIBIBYTES = 1;
 
 const Recursive = {
-  recursive: Type.Optional(Type.Boolean({ description: "Whether everything below is deleted too", default: false })),
+  recursive: Type.Optional(Type.Boolean({ description: "true: delete everything below too", default: false })),
 };
 
 export const deleteFolder = operation({
   id: "folder_delete",
   summary: "Delete a folder",
   description:
-    "A folder that is not empty is only deleted with `recursive`, in the query or in the body: then all folders, " +
-    "notebooks and dashboards below and their policies are deleted too, all or nothing. The caller must be allowed to " +
-    "delete each of them. Needs write on the folder.",
+    "Needs write on the folder. A folder that is not empty needs `recursive=true`, in the query or in the body. Then " +
+    "all folders, notebooks and dashboards below and their policies are deleted too, if the caller may delete each " +
+    "of them; otherwise nothing is deleted.",
   tag: "Folders",
   method: "DELETE",
   paths: { "v1.2": "/folders/:folder_id" },
   access: {
     permission: OBJECT_PERMISSIONS.folder.write,
     object: { type: "folder", action: "write" },
-    // the policies of what is below
+    // mayDeleteBelow needs the scope of policies on notebooks and folders
     lists: "note",
   },
   params: FolderParams,
@@ -70,7 +70,7 @@ export const deleteFolder = operation({
   },
 });
 
-/** Locks the folders below, level by level from the top, unless there is too much to delete. */
+/** Locks the folders below and returns them level by level. Throws if there is too much to delete. */
 async function lockToDelete(tx: Tx, id: number): Promise<FolderBelow[][]> {
   const below = await lockBelow(tx, id, MAX_FOLDERS);
   if (below === undefined) throw tooMuch(`${MAX_FOLDERS} folders`);
@@ -84,5 +84,5 @@ async function lockToDelete(tx: Tx, id: number): Promise<FolderBelow[][]> {
 }
 
 function tooMuch(what: string): Fault {
-  return invalid("recursive", `deletes at most ${what} at once: delete some of what is below first`);
+  return invalid("recursive", `deletes at most ${what} at once: delete some of the folders below first`);
 }

@@ -7,7 +7,7 @@ import type { Folders, FoundPlace, SoughtPlace } from "./contract.ts";
 import { MAX_DEPTH, parseLocation, rootLocation } from "./location.ts";
 import { findFolder, findPlaceRow, lockFolderExists, readLocations, type FolderRow } from "./store/places.ts";
 
-/** A folder, or a root, which has no row. */
+/** A folder; or a root, which has no row. */
 export interface FolderPlace extends FoundPlace {
   readonly folder: FolderRow | null;
 }
@@ -37,7 +37,7 @@ export async function findPlace(
 
 function rootPlace(type: FolderType, homeId: number | null, email: string | null): FolderPlace {
   const place: Place = { type, folderId: null, homeId };
-  // A member does not own their home: what they may do there is decided by the table, as everywhere.
+  // Members do not own their homes: the permission table decides what they may do there, as in other folders.
   const policyObject: PolicyObject = { type: "folder", id: null, ownerId: null, place };
   return { place, location: rootLocation(email), policyObject, folder: null };
 }
@@ -50,14 +50,14 @@ export function policyObjectOf(folder: Pick<FolderRow, "type" | "id" | "ownerId"
   return { type: "folder", id: folder.id, ownerId: folder.ownerId, place: placeOf(folder) };
 }
 
-/** For other slices; `app` passes it to them. */
+/** Implements the interface for other slices; compose/services.ts passes it to them. */
 export const folders: Folders = {
   find: findPlace,
   lock: async (tx, { folderId }) => folderId === null || (await lockFolderExists(tx, folderId)),
   locations: readLocations,
 };
 
-/** For the explanation of rights. */
+/** For `access/explain`. The policies of folders are set by folders/policy, not by object_policy. */
 export const folderFinder: ObjectFinder = {
   async find(reader, id) {
     const folder = await findFolder(reader, id);

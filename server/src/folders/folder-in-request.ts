@@ -5,34 +5,36 @@ import { Id, MAX_INTEGER } from "../http/schema.ts";
 import { invalid, notFound } from "../lib/fault.ts";
 import type { SoughtPlace } from "./contract.ts";
 import { findPlace, placeOf, policyObjectOf, type FolderPlace } from "./find-place.ts";
-import { typeGiven } from "./folder.ts";
+import { parseFolderType } from "./folder.ts";
 import { findFolder, readLocations, type FolderRow } from "./store/places.ts";
 
-/** `folders/<id>`. */
 export const FolderParams = Type.Object({ folder_id: Id });
 
-interface Asking {
+interface RequestContext {
   readonly reader: Queryable;
   readonly caller: SoughtPlace["member"];
 }
 
-/** For `find`. */
+/** The `find` of operations on `folders/<id>`. */
 export async function folderInPath({ params, reader }: { params: { folder_id: number }; reader: Queryable }) {
   const folder = await findFolder(reader, params.folder_id);
   if (folder === undefined) throw notFound();
   return { folder, policyObject: policyObjectOf(folder) };
 }
 
-/** The folder or root that a request names by `folder_id` or by `location` and `type`; for `find`. */
+/**
+ * For `find`: the folder or root that a request names by `folder_id` or by `location` and `type`. The fields are not
+ * validated yet.
+ */
 export async function folderInRequest(
-  { reader, caller }: Asking,
+  { reader, caller }: RequestContext,
   fields: Readonly<Record<string, unknown>>,
 ): Promise<FolderPlace> {
   const { folder_id: id, location, type } = fields;
   if (id === undefined && location === undefined) throw invalid("location", "or folder_id is required");
   const found =
     id === undefined
-      ? await findPlace(reader, { type: typeGiven(type), location, member: caller })
+      ? await findPlace(reader, { type: parseFolderType(type), location, member: caller })
       : await placeById(reader, id);
   if (found === undefined) throw notFound();
   return found;
@@ -52,9 +54,9 @@ export async function describePlace(reader: Queryable, folder: FolderRow): Promi
   return { place, location, policyObject: policyObjectOf(folder), folder };
 }
 
-/** A request that names the folder twice must mean the same folder. */
+/** Refuses a request whose `folder_id` is not the folder that its other fields name. */
 export async function checkAgreement(
-  { reader, caller }: Asking,
+  { reader, caller }: RequestContext,
   found: FolderPlace,
   given: { readonly folder_id?: number; readonly location?: string; readonly type: FolderType; readonly name?: string },
 ): Promise<void> {
@@ -70,20 +72,20 @@ export async function checkAgreement(
 }
 
 /**
- * The places that `location`, or `location` and `name`, can mean: the location is the folder's own, or that of its
- * parent if the name is not its last part. Both can exist if the names are the same.
+ * The existing places that a request can mean. Without `name`, `location` is the folder's own. With `name`, it is the
+ * parent's, or the folder's own if it ends with `name`; both can exist, as `Common/a` and `Common/a/a` do.
  */
 export async function placesNamed(
-  { reader, caller }: Asking,
+  { reader, caller }: RequestContext,
   { location, type, name }: { location?: unknown; type: FolderType; name?: unknown },
 ): Promise<FolderPlace[]> {
-  const find = (each: unknown) => findPlace(reader, { type, location: each, member: caller });
-  if (typeof location !== "string" || typeof name !== "string") return present([await find(location)]);
-  const isOwn = location.endsWith(`/${name}`);
-  const found = await Promise.all([isOwn ? find(location) : undefined, find(`${location}/${name}`)]);
-  return present(found);
+  const find = (path: unknown) => findPlace(reader, { type, location: path, member: caller });
+  if (typeof location !== "string" || typeof name !== "string") return onlyFound([await find(location)]);
+  const canBeOwn = location.endsWith(`/${name}`);
+  const found = await Promise.all([canBeOwn ? find(location) : undefined, find(`${location}/${name}`)]);
+  return onlyFound(found);
 }
 
-function present(places: readonly (FolderPlace | undefined)[]): FolderPlace[] {
-  return places.filter((each) => each !== undefined);
+function onlyFound(places: readonly (FolderPlace | undefined)[]): FolderPlace[] {
+  return places.filter((place) => place !== undefined);
 }

@@ -5,7 +5,7 @@ import { useServer, type AccountClient, type MemberClient } from "../../test/sup
 const given = useServer();
 
 describe("the policy of a folder", () => {
-  test("decides about every operation, for somebody without any row of the table", async () => {
+  test("decides every operation for a member without any permission", async () => {
     const admin = await given.account();
     const reader = await given.member(admin);
     const writer = await given.member(admin);
@@ -15,7 +15,7 @@ describe("the policy of a folder", () => {
     expect((await reader.get(`/folders/${id}`)).location).toBe("Common/a/b");
     expect(await locationsIn(reader)).toEqual(["Common/a", "Common/a/b"]);
     expect(await locationsIn(reader, "location=Common")).toEqual(["Common/a"]);
-    // Unknown places look like places with nothing to read.
+    // A location that does not exist looks like one with nothing to read.
     expect(await locationsIn(reader, "location=Common/other")).toEqual([]);
     expect(await locationsIn(reader, "location=Common/absent")).toEqual([]);
     await reader.post("/folders", { name: "c", location: "Common/a", ...NOTES }).refused(403, /it needs membership/);
@@ -40,7 +40,7 @@ describe("the policy of a folder", () => {
     await setFolderPolicy(writer, "Common/a", []).refused(403);
   });
 
-  test("keeps out somebody whom the table admits", async () => {
+  test("can deny what the permission table allows", async () => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     const { id } = await makePath(admin, "Common", ["a", "b"]);
@@ -60,7 +60,7 @@ describe("the policy of a folder", () => {
     await admin.delete(`/folders/${id}`);
   });
 
-  test("the nearest one decides, and a folder's owner is always allowed", async () => {
+  test("gives way to a nearer policy, and never denies a folder to its owner", async () => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     const group = (await admin.post("/groups", { name: "team", members: user.email })).group;
@@ -81,7 +81,7 @@ describe("the policy of a folder", () => {
     expect(await locationsIn(user)).toEqual(["Common/a/b/own"]);
   });
 
-  test("follows the folder when it moves", async () => {
+  test("applies to folders that are moved below it, and no longer to folders that are moved away", async () => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     await makePath(admin, "Common", ["closed"]);
@@ -107,7 +107,7 @@ describe("the home of another member", () => {
     home = `Users/${owner.email}`;
   });
 
-  test("can be read by the table, but written only by a verdict or a system-admin", async () => {
+  test("can be read with ordinary permissions, but writing needs a policy or a system-admin", async () => {
     const { id } = await makePath(owner, home, ["a", "b"]);
     expect((await other.get(`/folders/${id}`)).location).toBe(`${home}/a/b`);
     const refused = /needs a policy that allows it/;
@@ -127,7 +127,7 @@ describe("the home of another member", () => {
 });
 
 describe("a list of many folders", () => {
-  test("shows the few readable ones in pages, without a gap", async () => {
+  test("shows only readable ones, and every page but the last is full", async () => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     const guest = await given.member(admin);

@@ -17,7 +17,6 @@ export const FolderTypeField = OneOf(FOLDER_TYPES, {
   examples: ["notes"],
 });
 
-/** The full path of a folder. */
 export const LocationField = Type.String({
   minLength: 1,
   maxLength: MAX_LOCATION_LENGTH,
@@ -55,7 +54,7 @@ export function folderReply(row: FolderRow, location: string): Static<typeof Fol
 }
 
 /** Reads `type` from fields that are not validated yet. */
-export function typeGiven(given: unknown): FolderType {
+export function parseFolderType(given: unknown): FolderType {
   if (given === undefined) throw invalid("type", "is required");
   const type = FOLDER_TYPES.find((each) => each === given);
   if (type === undefined) throw invalid("type", `must be one of ${FOLDER_TYPES.join(", ")}`);
@@ -63,7 +62,7 @@ export function typeGiven(given: unknown): FolderType {
 }
 
 export function nameTaken(name: string): Fault {
-  return new Fault("conflict", `There is already a folder named ${name} at this location.`);
+  return new Fault("conflict", `There is already a folder named ${name} at this location. Choose another name.`);
 }
 
 export function rootUnchangeable(field: string): Fault {

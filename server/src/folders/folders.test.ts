@@ -22,7 +22,7 @@ describe("POST /folders", () => {
     expect(await account.get(`/folders/${folder.id}`)).toEqual(folder);
   });
 
-  test("creates in the caller's own home by default", async () => {
+  test("creates the folder in the caller's own home by default", async () => {
     const account = await given.account();
     const { folder } = await account.post("/folders", { name: "mine", ...NOTES });
     expect(folder.location).toBe(`Users/${account.email}/mine`);
@@ -43,7 +43,7 @@ describe("POST /folders", () => {
     },
   );
 
-  test("a home whose address continues another one is not mistaken for a folder", async () => {
+  test("a location that can mean a home or a folder in another home means the folder if it exists", async () => {
     const account = await given.account({ email: "one@home.example" });
     const member = await given.member(account, { email: "one@home.example/two", groups: ["system-user"] });
     await member.post("/folders", { name: "inside", location: "Users/one@home.example/two", ...NOTES });
@@ -58,7 +58,7 @@ describe("POST /folders", () => {
     expect(children.folders).toEqual([folder]);
   });
 
-  test("a name is taken once at each location and in each tree", async () => {
+  test("a name is unique in its location and tree, and case matters", async () => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b"]);
     await account.post("/folders", { name: "a", location: "Common", ...NOTES }).refused(409, /folder named a/);
@@ -69,7 +69,7 @@ describe("POST /folders", () => {
     await account.post("/folders", { name: "a", location: "Common", type: "notebook_dashboards" });
   });
 
-  test("one of two concurrent creations of the same folder is refused", async () => {
+  test("only one of several concurrent creations of the same folder succeeds", async () => {
     const account = await given.account();
     const body = { name: "same", location: "Common", ...NOTES };
     const replies = await Promise.all([1, 2, 3, 4].map(() => account.post("/folders", body).reply()));
@@ -113,13 +113,13 @@ describe("POST /folders, in an account without folders,", () => {
     [{ location: "Users/nobody" }, /^location must name a member's home/],
     [{ location: ["Common"] }, /^location must be a string/],
     [{ location: `Common/${"x".repeat(10_000)}` }, /^location must have at most/],
-  ])("refuses what breaks the rule of $1", async (change, message) => {
+  ])("refuses a request that breaks the rule $1", async (change, message) => {
     await account.post("/folders", { name: "a", location: "Common", ...NOTES, ...change }).refused(422, message);
     expect(await locationsIn(account, "")).toEqual([]);
   });
 
   test.each(["Common/absent", "Users/nobody@example.test", "Common/a/b/c", "Users/a@b.example/.."])(
-    "an unknown parent %s is not found",
+    "answers 404 for the unknown parent %s",
     async (location) => {
       await account.post("/folders", { name: "a", location, ...NOTES }).refused(404);
     },
@@ -127,7 +127,7 @@ describe("POST /folders, in an account without folders,", () => {
 });
 
 describe("GET /folders", () => {
-  test("lists what lies directly in a location, by name and in pages", async () => {
+  test("lists the folders directly in a location, by name and in pages", async () => {
     const account = await given.account();
     for (const name of ["c", "a", "b"]) await makePath(account, "Common", [name, "below"]);
     await makePath(account, "Common", ["dashboards"], "notebook_dashboards");
@@ -159,7 +159,7 @@ describe("GET /folders", () => {
 });
 
 describe("PUT /folders/rename", () => {
-  test("takes everything below along", async () => {
+  test("changes the locations of everything below", async () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["top", "middle", "leaf"]);
     const { status, folder } = await account.put("/folders/rename", { location: "Common/top", name: "new", ...NOTES });
@@ -222,7 +222,7 @@ describe("PUT /folders/rename that is refused", () => {
     [{ location: undefined, folder_id: 987_654_321 }, 404, undefined],
     [{ folder_id: "abc" }, 422, /^folder_id/],
     [{ type: "notebook_dashboards" }, 404, undefined],
-  ] as const)("answers $1 $2", async (change, status, message) => {
+  ] as const)("answers $1 and changes nothing: $0", async (change, status, message) => {
     const body = { location: "Common/a", name: "new", ...NOTES, ...change };
     await account.put("/folders/rename", body).refused(status, message);
     expect(await locationsIn(account, "")).toEqual(["Common/a"]);

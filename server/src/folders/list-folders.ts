@@ -5,7 +5,7 @@ import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/pa
 import { notFound } from "../lib/fault.ts";
 import { findPlace, placeOf } from "./find-place.ts";
 import { Folder, folderObject, FolderTypeField, LocationField } from "./folder.ts";
-import { pageOfAll } from "./readable-folders.ts";
+import { listReadableFolders } from "./readable-folders.ts";
 import { listChildren } from "./store/lists.ts";
 import { readLocations } from "./store/places.ts";
 
@@ -13,8 +13,8 @@ export const listFolders = operation({
   id: "folder_list",
   summary: "List folders",
   description:
-    "Those that the caller may read: directly in `location` by name, or without it all of the type in the order of " +
-    "their creation.",
+    "Lists the folders that the caller may read. With `location`: the folders directly in it, by name. Without: all " +
+    "folders of the type, in the order of their creation.",
   tag: "Folders",
   method: "GET",
   paths: { "v1.2": "/folders" },
@@ -31,11 +31,11 @@ export const listFolders = operation({
     const scope = readable();
     const { location, type = "notes" } = query;
     const parent = location === undefined ? undefined : await findPlace(reader, { type, location, member: caller });
-    // Without the table's permission, an unknown location looks like one with nothing to read.
+    // Callers whom only policies admit get an empty list instead, so they do not learn which folders exist.
     if (location !== undefined && parent === undefined && scope.byTable) throw notFound();
     const rows =
       location === undefined
-        ? await pageOfAll(reader, scope, type, page)
+        ? await listReadableFolders(reader, scope, type, page)
         : parent === undefined
           ? []
           : await listChildren(reader, scope, parent.place, page);

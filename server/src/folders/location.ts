@@ -6,18 +6,18 @@ import { isLocationName } from "../lib/location-name.ts";
  * has a home. An e-mail address may contain slashes, so the text alone does not say where it ends.
  */
 export interface Location {
-  /** Each way to read the text; the first one that exists counts. */
+  /** All ways to split the text into an address and names; the first one that exists counts. */
   readonly readings: readonly Reading[];
 }
 
 export interface Reading {
   /** Null: `Common`. */
   readonly email: string | null;
-  /** The folders below the root, from the top. */
+  /** The names of the folders below the root, from the top. */
   readonly names: readonly string[];
 }
 
-/** Folders below a root. A moved or new folder must not lie deeper, and neither must what is below it. */
+/** How many folders a path can have below its root. */
 export const MAX_DEPTH = 32;
 
 const MAX_EMAIL_LENGTH = 254;

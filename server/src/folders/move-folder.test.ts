@@ -13,7 +13,7 @@ const deepNames = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 
 describe("PUT /folders/move", () => {
-  test("takes everything below along, between folders and roots", async () => {
+  test("moves everything below too, between folders and roots", async () => {
     const account = await given.account();
     const home = `Users/${account.email}`;
     await makePath(account, "Common", ["a", "b", "c"]);
@@ -28,7 +28,7 @@ describe("PUT /folders/move", () => {
     expect(events[0]).toMatchObject({ operation: "folder_move", outcome: "done" });
   });
 
-  test("changes nothing if the folder is there already", async () => {
+  test("succeeds without a change if the folder is already there", async () => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b"]);
     expect((await move(account, "Common/a/b", "Common/a")).folder.location).toBe("Common/a/b");
@@ -69,24 +69,27 @@ describe("PUT /folders/move", () => {
     await account.put("/folders/move", body).refused(422, new RegExp(`^${field} .*is required`));
   });
 
-  test("what is below the moved folder must not get deeper than 32", async () => {
+  test("is refused if a folder below the moved one would be deeper than 32", async () => {
     const account = await given.account();
     await makePath(account, "Common", deepNames("d", 30));
     const { location: tree } = await makePath(account, "Common", deepNames("t", 3));
     const deep = (levels: number): string => `Common/${deepNames("d", levels).join("/")}`;
-    await move(account, "Common/t1", deep(30)).refused(422, /^destination_location must leave .* at most 32/);
-    // Room is made by a deletion as well as by a higher destination.
+    await move(account, "Common/t1", deep(30)).refused(
+      422,
+      /^destination_location must be higher in the tree: .* at most 32/,
+    );
+    // After the deepest folder is deleted, the same move fits.
     const { folders } = await account.get("/folders?location=Common/t1/t2");
     await account.delete(`/folders/${folders[0].id}`);
     expect(tree).toBe("Common/t1/t2/t3");
     expect((await move(account, "Common/t1", deep(30))).folder.location).toBe(`${deep(30)}/t1`);
     await account.post("/folders", { name: "x", location: `${deep(30)}/t1/t2`, ...NOTES }).refused(422, /^location/);
-    // The ancestors know how deep the moved folders are.
+    // The levels that have been moved below d30 count for the folders above it too.
     await makePath(account, "Common", ["one"]);
     await move(account, "Common/d1", "Common/one").refused(422, /^destination_location/);
   });
 
-  test("crossing moves never make a cycle", async () => {
+  test("concurrent moves into each other never make a cycle", async () => {
     const account = await given.account();
     for (let round = 0; round < 5; round += 1) {
       const names = [`a${round}`, `b${round}`, `c${round}`];
@@ -98,7 +101,7 @@ describe("PUT /folders/move", () => {
         move(account, c, `${a}/inner`).reply(),
       ]);
       for (const { status, text } of replies) expect([200, 422], text).toContain(status);
-      // The last move could not be made, and every folder still has a location.
+      // At least one move was refused, and every folder still has a location.
       expect(replies.filter(({ status }) => status === 200).length).toBeLessThan(3);
       const locations = await everyLocation(account);
       expect(locations).toHaveLength((round + 1) * 6);
@@ -106,7 +109,7 @@ describe("PUT /folders/move", () => {
     }
   });
 
-  test("moves, creations and deletions at the same time leave a tree", async () => {
+  test("after concurrent moves, creations and deletions, every folder has a valid location", async () => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b"]);
     await makePath(account, "Common", ["c", "d"]);

@@ -13,17 +13,17 @@ import {
   FolderTypeField,
   LocationField,
   nameTaken,
+  parseFolderType,
   rootUnchangeable,
-  typeGiven,
 } from "./folder.ts";
 import { MAX_DEPTH } from "./location.ts";
 import { lockFolderExists, readLocations } from "./store/places.ts";
 import {
-  growBranch,
   hasMoved,
   isDeeperThan,
   lockFolder,
   lockTree,
+  raiseHeights,
   readAncestors,
   updateFolder,
   type LockedFolder,
@@ -56,7 +56,7 @@ export const moveFolder = operation({
 
   async handle({ found: { folder }, body, reader, caller, authorise, deny, change }) {
     const destination = await findPlace(reader, {
-      type: typeGiven(body.type),
+      type: parseFolderType(body.type),
       location: body.destination_location,
       field: "destination_location",
       member: caller,
@@ -74,7 +74,7 @@ export const moveFolder = operation({
         await authorise(policyObjectOf(locked), "write", OBJECT_PERMISSIONS.folder.write, tx);
       }
       const [before = ""] = await readLocations(tx, [placeOf(locked)]);
-      await makeRoom(tx, locked, destination.place);
+      await prepareDestination(tx, locked, destination.place);
       const { folderId: parentId, homeId } = destination.place;
       const moved = await updateFolder(tx, locked.id, { name: locked.name, parentId, homeId });
       if (moved === undefined) throw nameTaken(locked.name);
@@ -86,22 +86,25 @@ export const moveFolder = operation({
   },
 });
 
-/** Checks that the folder may lie in the destination, and locks the destination. */
-async function makeRoom(tx: Tx, { id, height }: LockedFolder, { folderId }: Place): Promise<void> {
+/** Checks that the folder may move there, raises the heights above it and locks the new parent. */
+async function prepareDestination(tx: Tx, { id, height }: LockedFolder, { folderId }: Place): Promise<void> {
   const above = folderId === null ? [] : await readAncestors(tx, folderId);
   if (above.includes(id)) {
-    throw invalid("destination_location", "must not be the moved folder itself, nor lie below it");
+    throw invalid("destination_location", "must not be the moved folder itself or a folder below it");
   }
-  const room = MAX_DEPTH - above.length - 1;
-  // The height is an upper bound: folders below may have been deleted.
-  if (room < height && (room < 0 || (await isDeeperThan(tx, id, room)))) {
-    throw invalid("destination_location", `must leave the folder and all below it at most ${MAX_DEPTH} folders deep`);
+  const levelsAllowed = MAX_DEPTH - above.length - 1;
+  // The height is an upper bound, because deletions do not lower it: count the levels before refusing.
+  if (levelsAllowed < height && (levelsAllowed < 0 || (await isDeeperThan(tx, id, levelsAllowed)))) {
+    throw invalid(
+      "destination_location",
+      `must be higher in the tree: the folder and everything below it can be at most ${MAX_DEPTH} folders deep`,
+    );
   }
   if (folderId === null) return;
-  growBranch(tx, folderId, Math.min(height, room) + 1);
+  raiseHeights(tx, folderId, Math.min(height, levelsAllowed) + 1);
   if (!(await lockFolderExists(tx, folderId))) throw unknownDestination();
 }
 
 function unknownDestination(): Fault {
-  return invalid("destination_location", "names no folder of the account");
+  return invalid("destination_location", "names no folder of this type: check the path, or create the folder first");
 }

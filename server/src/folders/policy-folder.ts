@@ -7,13 +7,18 @@ import type { Queryable } from "../db/database.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import { invalid, notFound } from "../lib/fault.ts";
 import type { FolderPlace } from "./find-place.ts";
-import { FolderTypeField, LocationField, typeGiven } from "./folder.ts";
+import { FolderTypeField, LocationField, parseFolderType } from "./folder.ts";
 import { folderInRequest, placesNamed } from "./folder-in-request.ts";
 
-/** The folder or root whose policy is set or viewed. */
+/** The fields that name the folder or root whose policy is set or viewed. */
 export const PolicyFolderFields = {
-  location: Type.Optional({ ...LocationField, description: "The full path of the folder, or of its parent with name" }),
-  name: Type.Optional(Type.String({ maxLength: 255, description: "The folder's name, if location is its parent" })),
+  location: Type.Optional({
+    ...LocationField,
+    description: "The full path of the folder; with name, that of its parent",
+  }),
+  name: Type.Optional(
+    Type.String({ maxLength: 255, description: "The name of the folder, if location is that of its parent" }),
+  ),
   folder_id: Type.Optional(Id),
   type: FolderTypeField,
   source_type: Type.Optional(OneOf(["Folder", "folder"])),
@@ -28,26 +33,35 @@ export const FolderPolicyReply = Type.Object({
   policy: Type.Array(PolicyElementReply),
 });
 
-interface Asking {
+interface RequestContext {
   readonly reader: Queryable;
   readonly caller: Caller;
 }
 
-/** For `find`. */
-export async function policyFolder(asking: Asking, fields: Readonly<Record<string, unknown>>): Promise<FolderPlace> {
+/** For `find`; the fields are not validated yet. */
+export async function findPolicyFolder(
+  context: RequestContext,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<FolderPlace> {
   const { folder_id: id, location, name, type } = fields;
   if (id !== undefined || name === undefined || location === undefined) {
-    return withHomeOwner(asking.caller, await folderInRequest(asking, fields));
+    return withHomeOwner(context.caller, await folderInRequest(context, fields));
   }
-  const [found, another] = await placesNamed(asking, { location, name, type: typeGiven(type) });
+  const [found, another] = await placesNamed(context, { location, name, type: parseFolderType(type) });
   if (found === undefined) throw notFound();
   if (another !== undefined) {
-    throw invalid("name", `must be left out: both ${found.location} and ${another.location} exist`);
+    throw invalid(
+      "name",
+      `must be left out, and location must be the full path: both ${found.location} and ${another.location} exist`,
+    );
   }
-  return withHomeOwner(asking.caller, found);
+  return withHomeOwner(context.caller, found);
 }
 
-/** Members always manage the policy of their own home: one that locks them out must not be for ever. */
+/**
+ * Members with the permission to set policies are treated as owners of their home, so that they can undo a policy that
+ * locks them out.
+ */
 function withHomeOwner(caller: Caller, found: FolderPlace): FolderPlace {
   const { folderId, homeId } = found.place;
   const isOwnHome = folderId === null && homeId === caller.membershipId;

@@ -9,7 +9,7 @@ import { checkAgreement, describePlace, folderInRequest } from "./folder-in-requ
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
 import { hasMoved, lockFolder, updateFolder } from "./store/tree.ts";
 
-/** §5. */
+/** §5: a rename needs the permission to create commands, unlike other changes of folders. */
 const MAY_RENAME: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
 
 /** §4.11. */
@@ -17,8 +17,8 @@ export const renameFolder = operation({
   id: "folder_rename",
   summary: "Rename a folder",
   description:
-    "`name` is the new name only. The folder is named by `folder_id`, by `location`, or by both if they agree. " +
-    "Everything below follows. Needs write on the folder.",
+    "`name` is the new name, without a path. `folder_id` or `location` names the folder; if you give both, they must " +
+    "agree. The locations of everything below change too. Needs write on the folder.",
   tag: "Folders",
   method: "PUT",
   paths: { "v1.2": "/folders/rename" },

@@ -6,7 +6,7 @@ import { sendAs } from "../../test/support/raw-request.ts";
 const given = useServer();
 
 describe("PUT and GET /folders/policy", () => {
-  test("answer the policy as an array, with location and type", async () => {
+  test("reply with the policy as an array, with location and type", async () => {
     const admin = await given.account();
     const member = await given.member(admin);
     const { id } = await makePath(admin, "Common", ["a"]);
@@ -31,7 +31,7 @@ describe("PUT and GET /folders/policy", () => {
     expect(stored?.detail).toEqual({ before: policy, after: [] });
   });
 
-  test("take the location of the parent and the name, or both spellings of the folder", async () => {
+  test("accept the folder's location, its parent's location and its name, its id, or several that agree", async () => {
     const admin = await given.account();
     const { id } = await makePath(admin, "Common", ["a", "b"]);
     for (const named of [
@@ -53,7 +53,7 @@ describe("PUT and GET /folders/policy", () => {
     await makePath(admin, "Common/a/b", ["b"]);
     await setFolderPolicy(admin, "Common/a/b", [], { name: "b" }).refused(
       422,
-      /^name must be left out: both .*Common\/a\/b\/b/,
+      /^name must be left out, and location must be the full path: both .*Common\/a\/b\/b/,
     );
   });
 
@@ -80,7 +80,7 @@ describe("PUT and GET /folders/policy", () => {
     await member.post("/folders", { name: "x", location: "Common", ...NOTES });
   });
 
-  test("the fields may come in a JSON body of the GET", async () => {
+  test("GET accepts the fields in a JSON body", async () => {
     const admin = await given.account();
     await makePath(admin, "Common", ["a"]);
     const body = JSON.stringify({ location: "Common/a", type: "notes", source_type: "Folder" });
@@ -97,7 +97,7 @@ describe("PUT and GET /folders/policy", () => {
     [{ type: "files" }, /^type must be one of/],
     [{ location: undefined }, /^location or folder_id is required/],
     [{ source_type: "note" }, /^source_type must be one of Folder/],
-  ])("refuses what breaks the rule of $1 and stores nothing", async (change, message) => {
+  ])("refuse a request that breaks the rule $1, and store nothing", async (change, message) => {
     const admin = await given.account();
     await makePath(admin, "Common", ["a"]);
     await setFolderPolicy(admin, "Common/a", [allow(["read"])]);
@@ -106,7 +106,7 @@ describe("PUT and GET /folders/policy", () => {
     expect(policy).toEqual([allow(["read"])]);
   });
 
-  test("are for those who may manage it", async () => {
+  test("need the permission to manage the folder, which its policies can give and take", async () => {
     const admin = await given.account();
     const [user, manager, stranger] = [
       await given.member(admin, { groups: ["system-user"] }),
@@ -128,7 +128,7 @@ describe("PUT and GET /folders/policy", () => {
     await user.get("/folders/policy?location=Common/a&type=notes");
   });
 
-  test("a member can always undo the policy of their own home, if the table lets them set policies", async () => {
+  test("members with the permission to set policies can always undo the policy of their own home", async () => {
     const admin = await given.account();
     const member = await given.member(admin, { groups: ["system-user"] });
     const home = `Users/${member.email}`;

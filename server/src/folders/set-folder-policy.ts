@@ -5,7 +5,7 @@ import { parsePolicy } from "../access/policy/parse-policy.ts";
 import { PolicyText, setPolicy } from "../access/policy/policy-changes.ts";
 import { notFound } from "../lib/fault.ts";
 import { checkAgreement } from "./folder-in-request.ts";
-import { FolderPolicyReply, PolicyFolderFields, policyFolder } from "./policy-folder.ts";
+import { findPolicyFolder, FolderPolicyReply, PolicyFolderFields } from "./policy-folder.ts";
 import { lockFolderExists, readLocations } from "./store/places.ts";
 
 /** §4.11. */
@@ -29,7 +29,7 @@ export const setFolderPolicy = operation({
     },
   },
   reply: FolderPolicyReply,
-  find: ({ given, reader, caller }) => policyFolder({ reader, caller }, given()),
+  find: ({ given, reader, caller }) => findPolicyFolder({ reader, caller }, given()),
 
   async handle({ found, body, reader, caller, change }) {
     const policy = parsePolicy(body.policy, "folder");

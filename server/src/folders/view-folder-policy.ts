@@ -3,13 +3,13 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { shownPolicy } from "../access/policy/policy-changes.ts";
 import { checkAgreement } from "./folder-in-request.ts";
-import { FolderPolicyReply, PolicyFolderFields, policyFolder } from "./policy-folder.ts";
+import { findPolicyFolder, FolderPolicyReply, PolicyFolderFields } from "./policy-folder.ts";
 
-/** The fields come in the query, or in a JSON body. */
+/** A client can send the fields in the query or in a JSON body. */
 export const viewFolderPolicy = operation({
   id: "folder_policy_view",
   summary: "View the policy of a folder",
-  description: "The folder's own policy. Users and groups that do not exist any more are left out.",
+  description: "Shows the folder's own policy, without users and groups that no longer exist.",
   tag: "Folders",
   method: "GET",
   paths: { "v1.2": "/folders/policy" },
@@ -17,7 +17,7 @@ export const viewFolderPolicy = operation({
   query: Type.Object(PolicyFolderFields),
   example: { query: { location: "Common", type: "notes" } },
   reply: FolderPolicyReply,
-  find: ({ given, reader, caller }) => policyFolder({ reader, caller }, given()),
+  find: ({ given, reader, caller }) => findPolicyFolder({ reader, caller }, given()),
 
   async handle({ found, query, reader, caller }) {
     await checkAgreement({ reader, caller }, found, query);

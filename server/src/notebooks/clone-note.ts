@@ -3,10 +3,10 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { checkLocationName } from "../lib/location-name.ts";
-import { judgedDestination } from "./destination.ts";
+import { findPermittedDestination } from "./destination.ts";
 import { Note, noteObject } from "./note.ts";
-import { addRow } from "./note-changes.ts";
-import { Location, noteFields } from "./note-fields.ts";
+import { addNoteWithoutContent } from "./note-changes.ts";
+import { LocationField, noteFields } from "./note-fields.ts";
 import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
 import { copyContent } from "./store/contents.ts";
 
@@ -14,8 +14,8 @@ export const cloneNote = operation({
   id: "notebook_clone",
   summary: "Clone a notebook",
   description:
-    "Copies paragraphs and outputs, but not the policy. Needs read on the notebook and the permission to create one in " +
-    "the folder. By default the clone has the same name and lies in your own home.",
+    "Copies paragraphs and outputs, but not the policy. By default the clone has the same name and lies in your own " +
+    "home. Needs read on the notebook and the permission to create notebooks in the folder.",
   tag: "Notebooks",
   method: "PUT",
   paths: { "v1.2": "/notebooks/:note_id/clone" },
@@ -25,17 +25,17 @@ export const cloneNote = operation({
     judges: ["folder"],
   },
   params: NoteParams,
-  body: Type.Object({ name: Type.Optional(noteFields.name), location: Type.Optional(Location) }),
+  body: Type.Object({ name: Type.Optional(noteFields.name), location: Type.Optional(LocationField) }),
   example: { body: { name: "copy", location: "Common" } },
   reply: Note,
   find: noteInPath,
 
   async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
     if (body.name !== undefined) checkLocationName("name", body.name);
-    const destination = await judgedDestination(folders, { reader, caller, authorise, deny }, body.location);
+    const destination = await findPermittedDestination(folders, { reader, caller, authorise, deny }, body.location);
     return change(async (tx, audit) => {
       const fields = { ...found, name: body.name ?? found.name };
-      const row = await addRow({ tx, audit, folders, caller }, destination, fields);
+      const row = await addNoteWithoutContent({ tx, audit, folders, caller }, destination, fields);
       await lockJudgedNote(tx, found, authorise, { action: "read", mode: "key share" });
       const paragraphs = await copyContent(tx, found.id, row.id);
       return noteObject(row, { paragraphs }, destination.location);

@@ -5,13 +5,13 @@ import { checkLocationName } from "../lib/location-name.ts";
 import { findDestination, MAY_CREATE_NOTES } from "./destination.ts";
 import { Note } from "./note.ts";
 import { addNote } from "./note-changes.ts";
-import { Location, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
+import { LocationField, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
 import { checkTexts, Paragraphs } from "./paragraphs.ts";
 
 export const createNote = operation({
   id: "notebook_create",
   summary: "Create a notebook",
-  description: "In the folder named by location; its policies must allow write, or the caller may create notebooks.",
+  description: "Needs a policy that allows write on the folder, or the permission to create notebooks.",
   tag: "Notebooks",
   method: "POST",
   paths: { "v1.2": "/notebooks" },
@@ -22,7 +22,7 @@ export const createNote = operation({
   },
   body: Type.Object({
     ...noteFields,
-    location: Type.Optional(Location),
+    location: Type.Optional(LocationField),
     paragraphs: Type.Optional(Paragraphs),
   }),
   example: { body: { name: "first", paragraphs: [{ language: "sql", text: "select 1 as one" }] } },

@@ -7,17 +7,17 @@ import type { Queryable, Tx } from "../db/database.ts";
 import type { Folders, FoundPlace } from "../folders/contract.ts";
 import { Fault, notFound } from "../lib/fault.ts";
 
-/** The folder in which an operation creates an object, or into which it moves one. */
+/** Finding, judging and locking the folder in which an operation creates an object, or into which it moves one. */
 export const MAY_CREATE_NOTES: PermissionRow = { groups: ["system-user", "system-admin"], role: "note:create" };
 
 export interface SoughtDestination {
   readonly type: FolderType;
-  /** As the request gives it. */
+  /** As the request gives it, not validated. */
   readonly location: unknown;
   readonly caller: Caller;
 }
 
-/** For `find`: the gate judges the folder. */
+/** For `find`: the gate then judges the folder. */
 export async function findDestination(
   folders: Folders,
   reader: Queryable,
@@ -28,8 +28,10 @@ export async function findDestination(
   return found;
 }
 
-/** For handlers: the folder to which a notebook is moved or cloned. */
-export async function judgedDestination(
+/**
+ * For handlers: finds the folder to which a notebook is moved or cloned, and throws unless the caller may write there.
+ */
+export async function findPermittedDestination(
   folders: Folders,
   { reader, caller, authorise, deny }: Pick<Admitted, "reader" | "caller" | "authorise" | "deny">,
   location: unknown,
@@ -40,7 +42,7 @@ export async function judgedDestination(
   return found;
 }
 
-/** Part of the transaction that puts an object there. */
+/** Prevents the deletion of the folder until the transaction that puts an object there ends. */
 export async function lockDestination(folders: Folders, tx: Tx, { place }: FoundPlace): Promise<void> {
   if (!(await folders.lock(tx, place))) throw notFound();
 }

@@ -9,7 +9,7 @@ const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 const SQL = { language: "sql", text: "select 1" };
 
 describe("PUT /notebooks/<id>", () => {
-  test("changes the fields that are given", async () => {
+  test("changes only the given fields", async () => {
     const account = await given.account();
     const note = await account.post("/notebooks", { name: "a", label: "x", paragraphs: [SQL] });
     const renamed = await account.put(`/notebooks/${note.id}`, { name: "b" });
@@ -25,14 +25,16 @@ describe("PUT /notebooks/<id>", () => {
     const read = await account.post("/notebooks", { name: "a" });
     const { updated_at: next } = await account.put(`/notebooks/${read.id}`, { ...read, name: "b" });
     expect(next).not.toBe(read.updated_at);
-    await account.put(`/notebooks/${read.id}`, { ...read, name: "c" }).refused(409, /^updated_at is .* by now/);
+    await account
+      .put(`/notebooks/${read.id}`, { ...read, name: "c" })
+      .refused(409, /^updated_at is now .*: the notebook has changed/);
     const both = await Promise.all(
       ["d", "e"].map((name) => account.put(`/notebooks/${read.id}`, { name, updated_at: next }).reply()),
     );
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
   });
 
-  test("refuses a name that its folder has, and another location", async () => {
+  test("refuses a name that is taken in its folder, and another location", async () => {
     const account = await given.account();
     await account.post("/notebooks", { name: "a", location: "Common" });
     const { id } = await account.post("/notebooks", { name: "b", location: "Common" });
@@ -62,13 +64,13 @@ describe("PUT /notebooks/<id> that is refused", () => {
       { paragraphs: [{ language: "sql", text: "x".repeat(2 ** 20 + 1) }] },
       /^paragraphs\[0\]\.text must have at most 1 MiB/,
     ],
-  ])("refuses %# and changes nothing", async (body, message) => {
+  ])("breaks the rule $1, and changes nothing", async (body, message) => {
     await account.put(`/notebooks/${note.id}`, body).refused(422, message);
     expect(await account.get(`/notebooks/${note.id}`)).toEqual(note);
   });
 });
 
-describe("a notebook that others move while it is changed", () => {
+describe("a notebook that is moved by another request while it is used", () => {
   test.each([
     ["edited", (user: Client, path: string) => user.put(path, { name: "b" })],
     ["moved", (user: Client, path: string) => user.put(`${path}/move`, { location: "Common" })],

@@ -9,19 +9,19 @@ import { Fault, invalid } from "../lib/fault.ts";
 import { checkLocationName } from "../lib/location-name.ts";
 import { editCells } from "./ipynb/edit-cells.ts";
 import { Note, noteObject, placeOf } from "./note.ts";
-import { unlessTaken } from "./note-changes.ts";
-import { Location, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
+import { refuseTakenName } from "./note-changes.ts";
+import { LocationField, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
 import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
 import { checkTexts, Paragraphs, type Paragraph } from "./paragraphs.ts";
-import { readEditedContent, replaceCells, replaceParagraphs } from "./store/contents.ts";
+import { readContentForEdit, replaceCells, replaceParagraphs } from "./store/contents.ts";
 import { updateNote, type NoteRow } from "./store/notes.ts";
 
 export const editNote = operation({
   id: "notebook_edit",
   summary: "Edit a notebook",
   description:
-    "Absent fields keep their value; paragraphs are replaced as a whole. With updated_at as it was read, an edit of a " +
-    "notebook that has changed since is refused (409). Use move to change its folder.",
+    "Absent fields keep their values; `paragraphs` replaces all paragraphs. Send `updated_at` as you read it: then " +
+    "the edit is refused (409) if the notebook has changed since. Use move to change the folder.",
   tag: "Notebooks",
   method: "PUT",
   paths: { "v1.2": "/notebooks/:note_id" },
@@ -35,8 +35,15 @@ export const editNote = operation({
     ...noteFields,
     name: Type.Optional(noteFields.name),
     paragraphs: Type.Optional(Paragraphs),
-    location: Type.Optional(Type.String({ ...Location, description: "Must not differ; use move to change it" })),
-    updated_at: Type.Optional(Type.String({ ...Timestamp, description: "As it was read" })),
+    location: Type.Optional(
+      Type.String({ ...LocationField, description: "Must be the current folder; use move to change it" }),
+    ),
+    updated_at: Type.Optional(
+      Type.String({
+        ...Timestamp,
+        description: "As you read it; an edit of a notebook that has changed since is refused",
+      }),
+    ),
   }),
   example: { body: { label: "default", paragraphs: [{ language: "sql", text: "select 2 as two" }] } },
   reply: Note,
@@ -54,29 +61,29 @@ export const editNote = operation({
       }
       const { name = current.name, note_type: noteType = current.noteType, label = current.label } = body;
       const fields = { name, noteType, label: label === "" ? null : label };
-      const row = await unlessTaken(updateNote(tx, current.id, fields), name, location);
+      const row = await refuseTakenName(updateNote(tx, current.id, fields), name, location);
       audit.object = `note/${current.id}`;
-      return noteObject(row, { paragraphs: await editedParagraphs(tx, current.id, body.paragraphs) }, location);
+      return noteObject(row, { paragraphs: await saveParagraphs(tx, current.id, body.paragraphs) }, location);
     });
   },
 });
 
-function checkIsCurrent({ updatedAt }: NoteRow, read: string | undefined): void {
-  const now = isoSeconds(updatedAt);
-  if (read === undefined || read === now) return;
+function checkIsCurrent({ updatedAt }: NoteRow, given: string | undefined): void {
+  const current = isoSeconds(updatedAt);
+  if (given === undefined || given === current) return;
   throw new Fault(
     "conflict",
-    `updated_at is ${now} by now: the notebook has changed since you read it. View it and repeat the edit.`,
+    `updated_at is now ${current}: the notebook has changed since you read it. View it again and repeat the edit.`,
   );
 }
 
-/** Replaces the paragraphs, if there are new ones, and returns those of the notebook. */
-async function editedParagraphs(
+/** Replaces the paragraphs, if the request gives new ones. Returns the paragraphs that the notebook then has. */
+async function saveParagraphs(
   tx: Tx,
   id: number,
   paragraphs: readonly Paragraph[] | undefined,
 ): Promise<readonly Paragraph[]> {
-  const { paragraphs: before, header } = await readEditedContent(tx, id);
+  const { paragraphs: before, header } = await readContentForEdit(tx, id);
   if (paragraphs === undefined) return before;
   const edit = header === null ? undefined : editCells(header, before, paragraphs);
   if (edit !== undefined) replaceCells(tx, id, edit);

@@ -7,13 +7,13 @@ import { notFound } from "../lib/fault.ts";
 import { CELL_TYPES, NBFORMAT } from "./ipynb/stored-notebook.ts";
 import { writeIpynb } from "./ipynb/write-ipynb.ts";
 import { noteInPath, NoteParams } from "./note-in-path.ts";
-import { releasing, type WithSentContents } from "./sent-contents.ts";
+import { sendInPieces, type WithSentContents } from "./sent-contents.ts";
 import { readContentTexts } from "./store/contents.ts";
 
 export const exportNote = operation({
   id: "notebook_export",
   summary: "Export a notebook as an .ipynb file",
-  description: "The JSON of the file (nbformat 4), with the outputs and metadata that were imported.",
+  description: "Returns the JSON of the file (nbformat 4), with the outputs and metadata that were imported.",
   tag: "Notebooks",
   method: "GET",
   paths: { "v1.2": "/notebooks/:note_id/export" },
@@ -33,11 +33,11 @@ export const exportNote = operation({
 
   async handle({ found, caller, reader }, { sentContents }: WithSentContents) {
     const name = encodeURIComponent(found.name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
-    const { release } = sentContents.take(caller.accountId, found.bytes);
+    const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
       const content = await readContentTexts(reader, "note", found.id);
       if (content === undefined) throw notFound();
-      return new StreamReply("application/json", releasing(writeIpynb(content), release), {
+      return new StreamReply("application/json", sendInPieces(writeIpynb(content), release), {
         "Content-Disposition": `attachment; filename*=UTF-8''${name}.ipynb`,
       });
     } catch (error) {

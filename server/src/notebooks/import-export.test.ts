@@ -32,7 +32,7 @@ describe("an imported .ipynb file", () => {
     ["of a Spark kernel", scalaFile()],
     ["without cells", EMPTY],
     ["with fields that the format does not know", { ...code({ future: [1, null] }), extra: { a: null } }],
-  ])("is exported as it was: a file %s", async (_kind, file) => {
+  ])("is exported unchanged: a file %s", async (_kind, file) => {
     const account = await given.account();
     const { id } = await account.post("/notebooks/import", { name: "Verkäufe (1)", notebook: file });
     const { headers, body, text } = await account.get(`/notebooks/${id}/export`).reply();
@@ -65,7 +65,7 @@ describe("an imported .ipynb file", () => {
     expect(new Set(ids).size).toBe(6);
   });
 
-  test("can lose all paragraphs and get new ones, whose ids are new", async () => {
+  test("gives new paragraphs unused cell ids, after all paragraphs were removed", async () => {
     const account = await given.account();
     const notebook = code({ source: "1", id: "paragraph-7" });
     const { id } = await account.post("/notebooks/import", { name: "a", notebook });
@@ -84,12 +84,12 @@ describe("an imported .ipynb file", () => {
     expect(cells).toEqual([{ cell_type: "markdown", id: "paragraph-1", metadata: {}, source: ["1"] }]);
   });
 
-  test("is kept as text: the export does not parse outputs, which may have tens of megabytes", async () => {
+  test("is exported, published and edited without parsing its outputs", async () => {
     const account = await given.account();
     const outputs = [{ output_type: "stream", name: "stdout", text: "marker \ud800\u0000" }];
     const { id } = await account.post("/notebooks/import", { name: "a", notebook: code({ outputs }) });
     const { id: dashboard } = await account.post("/notebook_dashboards", { note_id: id, name: "a" });
-    // Parsed and written again, this number would be another one.
+    // This number would change if it were parsed and written again.
     for (const table of ["note_content", "dashboard_content"]) {
       await given.app.services.db.system.query(
         `update ${table} set notebook = replace(notebook::text, '"marker', '12345678901234567890.10,"other":"marker')::json
@@ -106,7 +106,7 @@ describe("an imported .ipynb file", () => {
     expect((await account.get(`/notebooks/${id}/export`).reply()).text).toContain(kept);
   });
 
-  test("can have half a million values, such as the points of a chart, and not more", async () => {
+  test("can have at most half a million JSON values, such as the points of a chart", async () => {
     const account = await given.account();
     const file = (points: number): Ipynb =>
       code({ outputs: [{ output_type: "display_data", metadata: {}, data: { chart: Array(points).fill(1) } }] });
@@ -118,7 +118,7 @@ describe("an imported .ipynb file", () => {
       .refused(400, /more than 500000 values/);
   });
 
-  test("can have a body of nearly 32 MiB, and not more", async () => {
+  test("can have a request body of at most 32 MiB", async () => {
     const account = await given.account();
     const [start = "", end = ""] = JSON.stringify({
       name: "a",
@@ -145,7 +145,7 @@ describe("an .ipynb file that is not valid", () => {
   });
 
   test.each([
-    ["garbage", "x", /^notebook must be the JSON of an \.ipynb file as an object, not as text/],
+    ["a text", "x", /^notebook must be the JSON of an \.ipynb file as an object, not as text/],
     ["an array", [], /^notebook must be the JSON object/],
     ["another object", { a: 1 }, /^notebook\.nbformat must be 4/],
     [
@@ -154,8 +154,12 @@ describe("an .ipynb file that is not valid", () => {
       /^notebook\.nbformat must be 4: convert/,
     ],
     ["nbformat 5", { ...EMPTY, nbformat: 5 }, /^notebook\.nbformat must be 4/],
-    ["a strange minor version", { ...EMPTY, nbformat_minor: "5" }, /^notebook\.nbformat_minor must be an integer/],
-    ["metadata that is a list", { ...EMPTY, metadata: [] }, /^notebook\.metadata must be an object/],
+    [
+      "a minor version that is a text",
+      { ...EMPTY, nbformat_minor: "5" },
+      /^notebook\.nbformat_minor must be an integer/,
+    ],
+    ["metadata that is an array", { ...EMPTY, metadata: [] }, /^notebook\.metadata must be an object/],
     ["no cells", { ...EMPTY, cells: undefined }, /^notebook\.cells must be an array/],
     ["a cell that is a text", { ...EMPTY, cells: ["x"] }, /^notebook\.cells\[0\] must be an object/],
     ["an unknown type of cell", code({ cell_type: "heading" }), /^notebook\.cells\[0\]\.cell_type must be one of code/],
@@ -167,7 +171,7 @@ describe("an .ipynb file that is not valid", () => {
       code({ execution_count: "1" }),
       /^notebook\.cells\[0\]\.execution_count must/,
     ],
-    ["outputs that are no list", code({ outputs: {} }), /^notebook\.cells\[0\]\.outputs must be an array/],
+    ["outputs that are not an array", code({ outputs: {} }), /^notebook\.cells\[0\]\.outputs must be an array/],
     [
       "an unknown type of output",
       code({ outputs: [{ output_type: "pyout" }] }),

@@ -7,26 +7,26 @@ import { notebookText } from "./ipynb/notebook-text.ts";
 import { readIpynb } from "./ipynb/read-ipynb.ts";
 import { Note } from "./note.ts";
 import { addNote } from "./note-changes.ts";
-import { Location, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
+import { LocationField, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
 
 export const importNote = operation({
   id: "notebook_import",
   summary: "Import an .ipynb file",
   description:
-    "The JSON of the file (nbformat 4), in a body of at most 32 MiB and 500,000 values. Its cells become paragraphs; outputs and metadata " +
-    "are kept and appear in the export.",
+    "`notebook` is the JSON of the file (nbformat 4). The body can have 32 MiB and 500,000 JSON values. Cells become " +
+    "paragraphs; outputs and metadata are kept and appear in the export.",
   tag: "Notebooks",
   method: "POST",
   paths: { "v1.2": "/notebooks/import" },
   access: {
     permission: MAY_CREATE_NOTES,
     object: { type: "folder", action: "write" },
-    // Charts have a value for each point.
+    // Charts in outputs have a JSON value for each point, more than other bodies may have.
     largeBody: { ...NOTEBOOK_BODY, values: 500_000 },
   },
   body: Type.Object({
     ...noteFields,
-    location: Type.Optional(Location),
+    location: Type.Optional(LocationField),
     notebook: Type.Unknown({
       description: "The content of the .ipynb file",
       examples: [{ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] }],

@@ -5,7 +5,7 @@ import type { WithFolders } from "../folders/contract.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { placeToList } from "./listed-place.ts";
 import { ListedNote, listedNote, placeOf } from "./note.ts";
-import { Location } from "./note-fields.ts";
+import { LocationField } from "./note-fields.ts";
 import { listRows } from "./store/list-readable.ts";
 import { NOTE_COLUMNS, type NoteRow } from "./store/notes.ts";
 
@@ -14,7 +14,7 @@ const LIST = { table: "note", type: "notes", hasPolicies: true, columns: NOTE_CO
 export const listNotes = operation({
   id: "notebook_list",
   summary: "List notebooks",
-  description: "Those that the caller may read, by folder, without their paragraphs.",
+  description: "Lists the notebooks that the caller may read, by folder, without their paragraphs.",
   tag: "Notebooks",
   method: "GET",
   paths: { "v1.2": "/notebooks" },
@@ -22,7 +22,10 @@ export const listNotes = operation({
   query: Type.Object({
     ...PageQuery,
     location: Type.Optional(
-      Type.String({ ...Location, description: "Only those directly in this folder; by default those of all folders" }),
+      Type.String({
+        ...LocationField,
+        description: "Only notebooks directly in this folder; by default those of all folders",
+      }),
     ),
   }),
   reply: Type.Object({ paging_info: PagingInfo, notebooks: Type.Array(ListedNote) }),

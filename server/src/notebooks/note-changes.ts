@@ -9,7 +9,7 @@ import { noteObject, type Note } from "./note.ts";
 import { insertContent, type NewContent } from "./store/contents.ts";
 import { insertNote, type NoteFields, type NoteRow } from "./store/notes.ts";
 
-/** Steps that several operations share inside their transactions. */
+/** Steps that several operations share inside their transactions: what they need from the operation. */
 export interface NoteChange {
   readonly tx: Tx;
   readonly audit: AuditNote;
@@ -23,13 +23,13 @@ export async function addNote(
   fields: NoteFields,
   content: NewContent,
 ): Promise<Static<typeof Note>> {
-  const row = await addRow(change, destination, fields);
+  const row = await addNoteWithoutContent(change, destination, fields);
   insertContent(change.tx, row.id, content);
   return noteObject(row, content, destination.location);
 }
 
-/** Its content must follow. */
-export async function addRow(
+/** The caller must add the content in the same transaction. */
+export async function addNoteWithoutContent(
   { tx, audit, folders, caller }: NoteChange,
   destination: FoundPlace,
   fields: NoteFields,
@@ -48,8 +48,8 @@ export async function addRow(
   return row;
 }
 
-/** For updates of name or place. */
-export async function unlessTaken(update: Promise<NoteRow>, name: string, location: string): Promise<NoteRow> {
+/** Translates the violation of the unique name into a refusal, for updates of name or place. */
+export async function refuseTakenName(update: Promise<NoteRow>, name: string, location: string): Promise<NoteRow> {
   try {
     return await update;
   } catch (error) {

@@ -3,8 +3,7 @@ import { OneOf } from "../http/schema.ts";
 import { LocationName, MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
 import { NOTE_TYPES } from "./note.ts";
 
-/** Fields of requests. */
-export const Location = Type.String({
+export const LocationField = Type.String({
   minLength: 1,
   maxLength: MAX_LOCATION_LENGTH,
   description: "A folder, such as Common/reports or Users/<e-mail>; by default your own home",
@@ -22,5 +21,5 @@ export const noteFields = {
   ),
 };
 
-/** JSON escapes can make a text six times larger; the texts have their own limits. */
+/** Larger than the limit of all texts (paragraphs.ts), because JSON escapes can make a text up to six times longer. */
 export const NOTEBOOK_BODY = { bytes: 32 * 1024 * 1024 } as const;

@@ -2,7 +2,7 @@ import type { ObjectFinder } from "../access/policy/object-finder.ts";
 import { policyObjectOf } from "./note-in-path.ts";
 import { findNote, lockNoteForPolicy } from "./store/notes.ts";
 
-/** For the operations on policies. */
+/** Lets the operations of access/policy find and lock notebooks. */
 export const noteFinder: ObjectFinder = {
   async find(reader, id) {
     const row = await findNote(reader, id);

@@ -8,7 +8,6 @@ import { notFound, type Fault } from "../lib/fault.ts";
 import { placeOf } from "./note.ts";
 import { findNote, lockNote, type NoteLock, type NoteRow } from "./store/notes.ts";
 
-/** `notebooks/<id>`. */
 export const NoteParams = Type.Object({ note_id: Id });
 
 export interface FoundNote extends NoteRow {
@@ -19,7 +18,7 @@ export function policyObjectOf(row: NoteRow): PolicyObject {
   return { type: "note", id: row.id, ownerId: row.ownerId, place: placeOf(row) };
 }
 
-/** For `find`. */
+/** The `find` of operations on `notebooks/<id>`. */
 export async function noteInPath({
   params,
   reader,
@@ -33,8 +32,8 @@ export async function noteInPath({
 }
 
 /**
- * Locks the notebook for a change of it, or only against its deletion while it is read. If it was moved after it had been
- * judged, the policies of its new place are asked too. `missing` is the refusal if it was deleted.
+ * Locks a notebook that the gate or the handler has judged. If it was moved after that, it is judged again by the
+ * policies of its new place. Throws `missing` if it was deleted.
  */
 export async function lockJudgedNote(
   tx: Tx,

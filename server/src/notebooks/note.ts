@@ -16,19 +16,19 @@ const fields = {
   note_type: OneOf(NOTE_TYPES),
   label: Nullable(Type.String({ description: "The cluster on which it runs; null: the default cluster" })),
 };
-const times = {
+const history = {
   user_id: Nullable(Type.Integer({ description: "The user who created it" })),
   created_at: Timestamp,
   updated_at: Type.String({
     ...Timestamp,
-    description: "Different after every edit; send it back to refuse a stale edit",
+    description: "Different after every edit; send it with an edit to have a stale edit refused",
   }),
 };
 
-export const Note = Type.Object({ ...fields, paragraphs: Type.Array(Paragraph), ...times }, { title: "Notebook" });
+export const Note = Type.Object({ ...fields, paragraphs: Type.Array(Paragraph), ...history }, { title: "Notebook" });
 
-/** Lists do not read texts. */
-export const ListedNote = Type.Object({ ...fields, ...times }, { title: "ListedNotebook" });
+/** Without paragraphs, because lists do not read contents. */
+export const ListedNote = Type.Object({ ...fields, ...history }, { title: "ListedNotebook" });
 
 export function noteObject(
   row: NoteRow,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 import type { Call, Client } from "../../test/support/client.ts";
 
-/** The policy of a notebook, then those of its folders, decide about every operation before the permission table. */
+/** For every operation, the policy of the notebook decides first, then those of its folders, then the permissions. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 let admin: AccountClient;
@@ -54,7 +54,7 @@ const OPERATIONS: { name: string; action: string; folderAction: string; call: (c
   { name: "delete", action: "delete", folderAction: "write", call: (client) => client.delete(`/notebooks/${id}`) },
 ];
 
-/** 422 is an answer of the operation itself. */
+/** 422 comes from the operation itself, so the caller was admitted. */
 async function isAdmitted(call: Call): Promise<boolean> {
   const { status, text } = await call.reply();
   expect([200, 403, 422], text).toContain(status);
@@ -112,7 +112,7 @@ describe("a member without any permission", () => {
       condition: () => ({ condition: { svc_groups: [groupId], svc_users: [outsider.membershipId] } }),
       isByGroup: false,
     },
-  ])("is let in by $by, from the next request on", async ({ condition, isByGroup }) => {
+  ])("is admitted by $by, from the next request on", async ({ condition, isByGroup }) => {
     await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
     await outsider.get(`/notebooks/${id}`).refused(403);
     await setPolicy([allow(["all"], condition())]);
@@ -151,7 +151,7 @@ describe("a member without any permission", () => {
     expect((await outsider.get(absent)).notebook_dashboards).toEqual([]);
   });
 
-  test("is refused in the same words whether a notebook exists or not", async () => {
+  test("gets the same refusal whether a notebook exists or not", async () => {
     const [known, unknown] = [
       await outsider.get(`/notebooks/${id}`).refused(403),
       await outsider.get("/notebooks/987654321").refused(403),
@@ -162,7 +162,7 @@ describe("a member without any permission", () => {
 
 describe("a system-user", () => {
   test.each(OPERATIONS)(
-    "may not $name if the policy denies $action, to user, group or everyone",
+    "may not $name if the policy denies $action to the user, a group of theirs or everyone",
     async ({ action, call }) => {
       await admin.put(`/groups/${groupId}/svc_users/${user.membershipId}/add`, {});
       const group = { condition: { svc_groups: [groupId] } };
@@ -176,7 +176,7 @@ describe("a system-user", () => {
     },
   );
 
-  test("is not kept out by `all` where an element names the action, nor by a group where one names the user", async () => {
+  test("gets what an element for the action and the user allows, although others deny `all` or a group", async () => {
     await admin.put(`/groups/${groupId}/svc_users/${user.membershipId}/add`, {});
     const group = { condition: { svc_groups: [groupId] } };
     await setPolicy([deny(["all"], to(user)), allow(["read"], to(user)), deny(["read"], group)]);
@@ -185,7 +185,7 @@ describe("a system-user", () => {
     expect(await listed(user)).toEqual([id]);
   });
 
-  test("obeys the nearest folder first, and the notebook's own policy before it", async () => {
+  test("is judged by the notebook's own policy first, then by that of the nearest folder", async () => {
     await setFolderPolicy("Common", [allow(["read"], to(user))]);
     await setFolderPolicy("Common/outer", [deny(["read"], to(user))]);
     await user.get(`/notebooks/${id}`).refused(403, /the policy of the folder denies read/);
@@ -198,7 +198,7 @@ describe("a system-user", () => {
     expect(await listed(user)).toEqual([]);
   });
 
-  test("is asked for the policy of the folder to which they move a notebook, and not for that which it leaves", async () => {
+  test("needs update on a notebook and write on the destination to move it", async () => {
     await setFolderPolicy("Common/outer/inner", [deny(["write"], to(user))]);
     const own = await user.post("/notebooks", { name: "b" });
     await user.put(`/notebooks/${own.id}/move`, { location: "Common/outer/inner" }).refused(403, /denies write/);
@@ -215,7 +215,7 @@ describe("a system-user", () => {
 });
 
 describe("the owner and system-admins", () => {
-  test("are always allowed, and shown what is hidden from others", async () => {
+  test("may do everything and see the notebook in lists, whatever the policies say", async () => {
     const own = await user.post("/notebooks", { name: "mine", location: "Common/outer/inner" });
     await setFolderPolicy("Common", [{ access: "deny" }]);
     ({ id } = own);
@@ -245,7 +245,7 @@ describe("a clone", () => {
   });
 });
 
-test("a notebook moves with its folder under other policies", async () => {
+test("when its folder is moved, a notebook gets the policies of the new place", async () => {
   await admin.post("/folders", { name: "secret", location: "Common", type: "notes" });
   await setFolderPolicy("Common/secret", [{ access: "deny" }]);
   await user.get(`/notebooks/${id}`);

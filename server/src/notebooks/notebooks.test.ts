@@ -25,7 +25,7 @@ describe("POST /notebooks", () => {
     expect(await user.get(`/notebooks/${note.id}`)).toEqual(note);
   });
 
-  test("creates it in a folder, where the name must be new", async () => {
+  test("creates it in a folder, if the name is not taken there", async () => {
     const account = await given.account();
     await account.post("/folders", { name: "reports", location: "Common", type: "notes" });
     const body = { name: "first", location: "Common/reports" };
@@ -42,7 +42,7 @@ describe("POST /notebooks", () => {
     expect((await account.get("/notebooks")).notebooks).toHaveLength(1);
   });
 
-  test("accepts a text of the maximum length, although its JSON is longer", async () => {
+  test("accepts a text of the maximum size, although JSON escapes make it longer", async () => {
     const account = await given.account();
     const paragraphs = [{ language: "python", text: "\n".repeat(2 ** 20) }];
     expect((await account.post("/notebooks", { name: "a", paragraphs })).paragraphs).toEqual(paragraphs);
@@ -79,9 +79,9 @@ describe("POST /notebooks in an account without notebooks", () => {
     ],
     [
       { paragraphs: Array.from({ length: 9 }, () => ({ language: "sql", text: "x".repeat(2 ** 20) })) },
-      /^paragraphs\[8\]\.text must not be there: the texts of a notebook can have at most 8 MiB together/,
+      /^paragraphs\[8\]\.text exceeds the limit: all texts of a notebook together can have at most 8 MiB/,
     ],
-  ])("refuses %# and stores nothing", async (body, message) => {
+  ])("refuses a request that breaks the rule $1, and stores nothing", async (body, message) => {
     await account
       .post("/notebooks", { ...(message.source.startsWith("^name is required") ? {} : { name: "a" }), ...body })
       .refused(422, message);
@@ -89,7 +89,7 @@ describe("POST /notebooks in an account without notebooks", () => {
   });
 
   test.each(["Common/absent", "Users/absent@example.test"])(
-    "in %s is 404: there is no such folder",
+    "answers 404 for the unknown folder %s",
     async (location) => {
       await account.post("/notebooks", { name: "a", location }).refused(404);
     },
@@ -126,7 +126,7 @@ describe("GET /notebooks", () => {
 });
 
 describe("PUT /notebooks/<id>/clone", () => {
-  test("copies the notebook to the caller's home, or where it is told", async () => {
+  test("copies the notebook to the caller's home, or to the given folder and name", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const note = await account.post("/notebooks", { name: "a", location: "Common", label: "x", paragraphs: [SQL] });
@@ -144,7 +144,7 @@ describe("PUT /notebooks/<id>/clone", () => {
 });
 
 describe("PUT /notebooks/<id>/move", () => {
-  test("moves the notebook, and the audit says from where to where", async () => {
+  test("moves the notebook, and the audit event has both locations", async () => {
     const account = await given.account();
     const note = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
     const moved = await account.put(`/notebooks/${note.id}/move`, { location: "Common" });
@@ -156,7 +156,7 @@ describe("PUT /notebooks/<id>/move", () => {
     ]);
   });
 
-  test("refuses a folder that has such a name, none, or no folder", async () => {
+  test("refuses a taken name, a missing location and an unknown folder", async () => {
     const account = await given.account();
     await account.post("/notebooks", { name: "a", location: "Common" });
     const { id, location } = await account.post("/notebooks", { name: "a" });
@@ -185,7 +185,7 @@ describe("DELETE /notebooks/<id>", () => {
 });
 
 describe("a notebook of another account", () => {
-  test("is 404 in every operation, as one that never existed", async () => {
+  test("is 404 in every operation, like one that never existed", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const { id } = await other.post("/notebooks", { name: "a" });
     for (const [method, path] of [
@@ -215,7 +215,7 @@ describe("without permission", () => {
   });
 
   test.each([[[]], [["dashboard-user"]]])(
-    "members of %j may do nothing with notebooks, not even at home",
+    "members of %j may do nothing with notebooks, not even in their own home",
     async (groups) => {
       const account = await given.account();
       const member = await given.member(account, { groups });
@@ -237,7 +237,7 @@ describe("without permission", () => {
     },
   );
 
-  test("a system-user does not write in another member's home", async () => {
+  test("a system-user may not write in another member's home", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const home = `Users/${account.email}`;

@@ -4,16 +4,16 @@ import { replacePolicy } from "../access/policy/store.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
 /**
- * Lists show exactly the notebooks and dashboards that the caller may view, whatever policies there are. The tree is
- * random, with more places than one batch judges, and every member has other rights.
+ * Lists show exactly the notebooks and dashboards that the caller may view, whatever policies there are. The tree and
+ * its policies are random, with more places than one batch judges, and the members have different rights.
  */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 const FOLDERS = 80;
 const NOTES = 60;
-/** With so many more readable places, a list does not look for all of them from the top. */
+/** So many readable places that a list gives up the search from the top and judges places in order. */
 const EMPTY_FOLDERS = 5_100;
-/** Printed by a failure, because the names of tests contain it. */
+/** Part of the test names, so a failure shows it. */
 const SEED = 20_261_118;
 
 let state = SEED;
@@ -98,14 +98,14 @@ beforeAll(async () => {
   await fill("notebook_dashboards", "dashboard");
 });
 
-interface Defaults {
-  /** Of `Common`. Null: with empty folders in it instead. */
+interface RootSetup {
+  /** The policy of `Common`; null: no policy, but thousands of empty folders. */
   readonly policy: Policy | null;
   readonly lists: readonly ("notebooks" | "notebook_dashboards")[];
 }
 
-/** Shown unless denied, hidden unless allowed, and in between. */
-const DEFAULTS: Record<string, Defaults> = {
+/** In turn, objects without a nearer verdict are shown by permissions, hidden from all, shown to one group. */
+const ROOT_SETUPS: Record<string, RootSetup> = {
   "without a policy of the root": { policy: [], lists: ["notebooks"] },
   "with a root that denies everyone": { policy: [{ access: "deny" }], lists: ["notebooks", "notebook_dashboards"] },
   "with a root that allows one group": {
@@ -115,7 +115,7 @@ const DEFAULTS: Record<string, Defaults> = {
   "with thousands of empty folders": { policy: null, lists: ["notebooks", "notebook_dashboards"] },
 };
 
-describe.each(Object.entries(DEFAULTS))(`lists of seed ${SEED} %s`, (_, { policy, lists }) => {
+describe.each(Object.entries(ROOT_SETUPS))(`lists of seed ${SEED} %s`, (_, { policy, lists }) => {
   beforeAll(async () => {
     const ofRoot = (policy ?? []).map((element) =>
       element.groups === undefined ? element : { ...element, groups: groupIds.slice(1) },

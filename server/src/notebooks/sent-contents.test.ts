@@ -1,34 +1,34 @@
 import { describe, expect, test } from "vitest";
-import { releasing, SentContents } from "./sent-contents.ts";
+import { sendInPieces, SentContents } from "./sent-contents.ts";
 
 const MIB = 1024 * 1024;
 
 describe("contents that are being sent", () => {
-  test("have at most 64 MiB for each account, unless it is a single one", () => {
+  test("can have 64 MiB in an account, or more if it is a single one", () => {
     const sent = new SentContents();
-    const first = sent.take(1, 100 * MIB);
-    expect(() => sent.take(1, MIB)).toThrow(/This account is reading too many large notebooks/);
-    sent.take(2, 30 * MIB);
-    sent.take(2, 34 * MIB);
-    expect(() => sent.take(2, MIB)).toThrow(/This account/);
-    sent.take(2, 1024);
+    const first = sent.reserve(1, 100 * MIB);
+    expect(() => sent.reserve(1, MIB)).toThrow(/This account is reading too many large notebooks/);
+    sent.reserve(2, 30 * MIB);
+    sent.reserve(2, 34 * MIB);
+    expect(() => sent.reserve(2, MIB)).toThrow(/This account/);
+    sent.reserve(2, 1024);
     first.release();
     first.release();
-    sent.take(1, 64 * MIB);
-    expect(() => sent.take(1, MIB)).toThrow(/This account/);
+    sent.reserve(1, 64 * MIB);
+    expect(() => sent.reserve(1, MIB)).toThrow(/This account/);
   });
 
-  test("have at most 256 MiB on the node", () => {
+  test("can have 256 MiB on a node", () => {
     const sent = new SentContents();
-    const taken = [1, 2, 3, 4].map((account) => sent.take(account, 64 * MIB));
-    expect(() => sent.take(5, MIB)).toThrow(/The server is sending too many large notebooks/);
+    const taken = [1, 2, 3, 4].map((account) => sent.reserve(account, 64 * MIB));
+    expect(() => sent.reserve(5, MIB)).toThrow(/The server is sending too many large notebooks/);
     for (const { release } of taken) release();
-    sent.take(5, MIB);
+    sent.reserve(5, MIB);
   });
 
   test("are sent in pieces of 64 KiB, without cutting characters", async () => {
     const chunks = ["a", "b", "c".repeat(2 ** 16 - 3), "\u{1f4d3}".repeat(2 ** 16), "d"];
-    const pieces = await Array.fromAsync(releasing(chunks, () => undefined));
+    const pieces = await Array.fromAsync(sendInPieces(chunks, () => undefined));
     expect(pieces.map(({ length }) => length)).toEqual([2 ** 16 - 1, 2 ** 16, 2 ** 16, 1]);
     expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
     expect(pieces.join("")).toBe(chunks.join(""));
@@ -43,19 +43,19 @@ describe("contents that are being sent", () => {
         for await (const chunk of chunks) if (chunk.startsWith("ab")) break;
       },
     ],
-  ])("release their room when they are %s", async (_kind, read) => {
+  ])("release their memory when they are %s", async (_kind, read) => {
     let released = 0;
-    await read(releasing(["a", "b", "c".repeat(100_000), "d"], () => (released += 1)));
+    await read(sendInPieces(["a", "b", "c".repeat(100_000), "d"], () => (released += 1)));
     expect(released).toBeGreaterThan(0);
   });
 
-  test("release their room when they cannot be written", async () => {
+  test("release their memory when writing them fails", async () => {
     let released = 0;
     const failing = function* (): Generator<string> {
       yield "a";
       throw new Error("no cell");
     };
-    const chunks = releasing(failing(), () => (released += 1));
+    const chunks = sendInPieces(failing(), () => (released += 1));
     await expect(Array.fromAsync(chunks)).rejects.toThrow("no cell");
     expect(released).toBeGreaterThan(0);
   });

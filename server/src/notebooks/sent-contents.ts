@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { Fault } from "../lib/fault.ts";
 
 /**
- * The contents that are being sent. A content is read as a whole, up to tens of megabytes, and stays in memory until the
- * client has taken it, so their total is limited: for each account, and on this node.
+ * Limits the memory of contents that are being sent. A content, which can have tens of megabytes, is read as a whole
+ * and stays in memory until the client has received it. Their total is limited for each account and for this node.
  */
 export interface WithSentContents {
   sentContents: SentContents;
@@ -12,15 +12,18 @@ export interface WithSentContents {
 const MEBIBYTE = 1024 * 1024;
 const ACCOUNT_BYTES = 64 * MEBIBYTE;
 const NODE_BYTES = 256 * MEBIBYTE;
-/** Smaller ones are not counted: the number of connections limits them. */
+/** Smaller contents are not counted: the limit of connections is enough for them. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
 export class SentContents {
   readonly #accounts = new Map<number, number>();
   #total = 0;
 
-  /** Throws unless there is room. A single content always has room. `release` must be called; more than once is safe. */
-  take(accountId: number, bytes: number): { release: () => void } {
+  /**
+   * Throws if the account or the node already sends too much. A content is always accepted if it is the only one. The
+   * caller must call `release`; calling it again has no effect.
+   */
+  reserve(accountId: number, bytes: number): { release: () => void } {
     if (bytes < UNCOUNTED_BYTES) return { release: () => undefined };
     const used = this.#accounts.get(accountId) ?? 0;
     const isTooMuch = (before: number, limit: number): boolean => before > 0 && before + bytes > limit;
@@ -35,11 +38,11 @@ export class SentContents {
       });
     }
     this.#add(accountId, bytes);
-    let isOver = false;
+    let isReleased = false;
     return {
       release: () => {
-        if (!isOver) this.#add(accountId, -bytes);
-        isOver = true;
+        if (!isReleased) this.#add(accountId, -bytes);
+        isReleased = true;
       },
     };
   }
@@ -52,11 +55,11 @@ export class SentContents {
   }
 }
 
-/** Small chunks are sent together, because a notebook has thousands. Large ones are cut: encoding takes time. */
+/** Small chunks, of which a notebook has thousands, are joined. Large ones are cut, because encoding them blocks. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** Sends the chunks without delaying other requests, and releases the room of the content whatever happens. */
-export function releasing(chunks: Iterable<string>, release: () => void): AsyncIterableIterator<string> {
+/** Sends the chunks in pieces, between which other requests run. Calls `release` at the end, also after failures. */
+export function sendInPieces(chunks: Iterable<string>, release: () => void): AsyncIterableIterator<string> {
   const iterator = chunks[Symbol.iterator]();
   let pending = "";
   const nextPiece = (): string => {
@@ -93,7 +96,7 @@ export function releasing(chunks: Iterable<string>, release: () => void): AsyncI
   };
 }
 
-/** Whether a text that is cut there would have half of a character in each part. */
+/** Whether a cut at this position would separate the two halves of a surrogate pair. */
 function isInsidePair(text: string, at: number): boolean {
   return at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xff_ff;
 }

@@ -4,12 +4,12 @@ import type { WithFolders } from "../folders/contract.ts";
 import { notFound } from "../lib/fault.ts";
 import { Note, noteObject, placeOf } from "./note.ts";
 import { hasMoved, noteInPath, NoteParams, policyObjectOf } from "./note-in-path.ts";
-import { readNoteTexts } from "./store/contents.ts";
+import { readNoteWithParagraphs } from "./store/contents.ts";
 
 export const viewNote = operation({
   id: "notebook_view",
   summary: "View a notebook",
-  description: "With its paragraphs; outputs are in the export.",
+  description: "Shows the notebook with its paragraphs. Its outputs are in the export.",
   tag: "Notebooks",
   method: "GET",
   paths: { "v1.2": "/notebooks/:note_id" },
@@ -19,7 +19,7 @@ export const viewNote = operation({
   find: noteInPath,
 
   async handle({ found, reader, authorise }, { folders }: WithFolders) {
-    const note = await readNoteTexts(reader, found.id);
+    const note = await readNoteWithParagraphs(reader, found.id);
     if (note === undefined) throw notFound();
     if (hasMoved(found, note)) await authorise(policyObjectOf(note), "read", OBJECT_PERMISSIONS.note.read);
     const [location = ""] = await folders.locations(reader, [placeOf(note)]);

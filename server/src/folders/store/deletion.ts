@@ -3,10 +3,16 @@ import { deletePolicies } from "../../access/policy/store.ts";
 import type { Tx } from "../../db/database.ts";
 
 /**
- * The deletion of a folder with everything below it. Folders are locked level by level from the top, so whatever is
- * created there meanwhile is either seen or refused. Then they are deleted from the bottom up, with what they contain.
+ * The deletion of a folder with everything below it. Folders are locked level by level from the top. A concurrent
+ * creation in them is therefore either finished, and deleted too, or refused. Then the folders are deleted from the
+ * bottom up, with their contents.
  */
-const BATCH = 5000;
+const FOLDERS_PER_STATEMENT = 5000;
+
+/**
+ * Always true: PostgreSQL refuses a parameter whose type it cannot infer, and these statements do not use `byTable`.
+ */
+const BY_TABLE_IS_GIVEN = "$2::boolean is not null";
 
 export interface FolderBelow {
   id: number;
@@ -14,7 +20,6 @@ export interface FolderBelow {
   ownerId: number | null;
 }
 
-/** Whether nothing lies in the folder. */
 export async function isEmpty(tx: Tx, id: number): Promise<boolean> {
   const [row] = await tx.query<{ empty: boolean }>(
     `select not (exists (select from folder where parent_id = $1) or exists (select from note where folder_id = $1)
@@ -46,7 +51,7 @@ export async function lockBelow(tx: Tx, id: number, limit: number): Promise<Fold
   return levels;
 }
 
-/** How many notebooks and dashboards are in the folders, or a little more than `limit`, and the size of their content. */
+/** The number of notebooks and dashboards in the folders and their size. Stops counting soon after `limit`. */
 export async function measureContents(
   tx: Tx,
   ids: readonly number[],
@@ -67,8 +72,8 @@ export async function measureContents(
   return total;
 }
 
-/** The verdicts on writing of the folders' own policies, for the caller: even allows, odd denies. */
-export async function readWriteVerdicts(
+/** The verdicts of the folders' own policies on writing, for the caller, by folder id: even allows, odd denies. */
+export async function readVerdictsOnWriting(
   tx: Tx,
   scope: ReadScope,
   ids: readonly number[],
@@ -78,7 +83,7 @@ export async function readWriteVerdicts(
     const rows = await tx.query<{ id: number; weight: number }>(
       `select v.id, v.weight
          from (select f.id, ${verdictOn("'folder'", "f.id", 2, "write")} as weight
-                 from unnest($1::bigint[]) f (id) where $2::boolean is not null) v
+                 from unnest($1::bigint[]) f (id) where ${BY_TABLE_IS_GIVEN}) v
         where v.weight is not null`,
       [some, ...scopeValues(scope)],
     );
@@ -88,8 +93,8 @@ export async function readWriteVerdicts(
 }
 
 /**
- * Whether one of the notebooks may not be deleted: those in `open` folders because their own policy denies it, those in
- * `closed` ones unless their own policy allows it. The caller's own may.
+ * Whether the folders have a notebook that the caller may not delete: in an `open` folder, one whose own policy denies
+ * it; in a `closed` folder, one whose own policy does not allow it. Callers may always delete what they own.
  */
 export async function hasProtectedNote(
   tx: Tx,
@@ -101,7 +106,7 @@ export async function hasProtectedNote(
     for (const some of batches(ids)) {
       const rows = await tx.query(
         `select from note n
-          where n.folder_id = any ($1) and $2::boolean is not null and n.owner_id is distinct from $3::bigint
+          where n.folder_id = any ($1) and ${BY_TABLE_IS_GIVEN} and n.owner_id is distinct from $3::bigint
             and ${condition} limit 1`,
         [some, ...scopeValues(scope)],
       );
@@ -115,7 +120,7 @@ export async function hasProtectedNote(
   );
 }
 
-/** Whether somebody else's dashboard lies in one of the folders. */
+/** Whether one of the folders has a dashboard that the caller does not own. */
 export async function hasDashboardOfOthers(
   tx: Tx,
   { membershipId }: ReadScope,
@@ -132,8 +137,8 @@ export async function hasDashboardOfOthers(
 }
 
 /**
- * Deletes the locked folders of one level, with their contents and policies. Notebooks go before their policies: a
- * policy that is set meanwhile is then seen, and set-policy locks in the same order.
+ * Deletes the locked folders of one level, with their contents and policies. Notebooks are deleted before their
+ * policies, in the order in which setting a policy locks them. So a policy that is set at the same time is deleted too.
  */
 export async function deleteLevel(tx: Tx, level: readonly number[]): Promise<void> {
   for (const ids of batches(level)) {
@@ -156,5 +161,7 @@ export async function deleteLevel(tx: Tx, level: readonly number[]): Promise<voi
 }
 
 function* batches(ids: readonly number[]): Generator<number[]> {
-  for (let from = 0; from < ids.length; from += BATCH) yield ids.slice(from, from + BATCH);
+  for (let from = 0; from < ids.length; from += FOLDERS_PER_STATEMENT) {
+    yield ids.slice(from, from + FOLDERS_PER_STATEMENT);
+  }
 }

@@ -13,8 +13,9 @@ interface PageBounds {
 const IN_PLACE = "f.type = $3 and f.place_parent = $4::bigint and f.place_home = $5::bigint";
 
 /**
- * The readable folders directly in the place, by name. All of them inherit the same verdict: either most are readable
- * and those with another verdict are left out, or only those are read that a policy or ownership shows.
+ * The readable folders directly in the place, by name. All of them inherit the same verdict. If it allows reading, the
+ * folders whose own policy denies it are left out. Otherwise only folders that the caller owns, or whose own policy
+ * allows reading, are read.
  */
 export async function listChildren(
   reader: Queryable,
@@ -31,6 +32,7 @@ export async function listChildren(
     ? "(f.owner_id = $7::bigint or f.id not in (select v.source_id from verdict v where v.weight % 2 = 1))"
     : `f.id = any (array(select v.source_id from verdict v where v.weight % 2 = 0
                          union all select o.id from folder o where o.owner_id = $7::bigint))`;
+  // `$6::boolean is not null` is always true: it tells PostgreSQL the type of a parameter that is not used otherwise.
   return reader.query(
     `with verdict as materialized (${verdictsOf("'folder'", 6)})
      select ${COLUMNS} from folder f
@@ -52,8 +54,8 @@ export async function readFolders(reader: Queryable, ids: readonly number[]): Pr
   return reader.query(`select ${COLUMNS} from folder f where f.id = any ($1) order by f.id`, [[...ids]]);
 }
 
-/** The readable folders of the type, by id. */
-export async function listReadable(
+/** The readable folders of the type, by id, found from the top of the tree without reading hidden ones. */
+export async function walkReadableTree(
   reader: Queryable,
   scope: ReadScope,
   type: FolderType,

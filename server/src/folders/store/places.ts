@@ -8,7 +8,7 @@ export interface FolderRow {
   name: string;
   /** Null: it lies directly in a root. */
   parentId: number | null;
-  /** The membership whose home it lies directly in. */
+  /** The membership whose home it lies directly in; null: it lies in a folder or in `Common`. */
   homeId: number | null;
   ownerId: number | null;
   createdAt: Date;
@@ -19,11 +19,12 @@ export const COLUMNS = `
   f.id, f.type, f.name, f.parent_id as "parentId", f.home_id as "homeId", f.owner_id as "ownerId",
   f.created_at as "createdAt", f.updated_at as "updatedAt"`;
 
-/** Where a walk from a root along the names of a location has ended. */
+/** A location that exists. */
 export interface PlaceRow {
-  /** Of the root. */
+  /** The membership whose home the root is; null: `Common`. */
   homeId: number | null;
   email: string | null;
+  /** The folders below the root, from the top. */
   names: string[];
   /** Null: the root itself. */
   folder: FolderRow | null;
@@ -33,7 +34,10 @@ type FlatPlaceRow = Pick<PlaceRow, "email"> & { rootHomeId: number | null; skip:
   [Column in keyof FolderRow]: FolderRow[Column] | null;
 };
 
-/** The names of every reading are the end of the longest one, so the statement gets them once. */
+/**
+ * The first reading of the location that exists. The names of every reading are the end of the longest one, so the
+ * statement gets only these, and for each reading how many of them to skip.
+ */
 export async function findPlaceRow(
   reader: Queryable,
   type: FolderType,
@@ -44,16 +48,16 @@ export async function findPlaceRow(
   const { names } = longest;
   const [row] = await reader.query<FlatPlaceRow>(
     `with recursive root as (
-       select g.place, g.skip, m.email, m.membership_id as home_id
-         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place)
+       select g.reading, g.skip, m.email, m.membership_id as home_id
+         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, reading)
         cross join lateral member_with_email(g.email) m
        union all
-       select g.place, g.skip, null, null
-         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, place) where g.email is null),
+       select g.reading, g.skip, null, null
+         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, reading) where g.email is null),
      walk as (
-       select r.place, r.skip, r.email, r.home_id, null::bigint as folder_id, r.skip as at from root r
+       select r.reading, r.skip, r.email, r.home_id, null::bigint as folder_id, r.skip as at from root r
        union all
-       select w.place, w.skip, w.email, w.home_id, f.id, w.at + 1
+       select w.reading, w.skip, w.email, w.home_id, f.id, w.at + 1
          from walk w join folder f
            on f.type = $4 and f.place_parent = coalesce(w.folder_id, 0)
           and f.place_home = case when w.folder_id is null then coalesce(w.home_id, 0) else 0 end
@@ -61,7 +65,7 @@ export async function findPlaceRow(
         where w.at < cardinality($3::text[]))
      select w.email, w.skip, w.home_id as "rootHomeId", ${COLUMNS}
        from walk w left join folder f on f.id = w.folder_id
-      where w.at = cardinality($3::text[]) order by w.place limit 1`,
+      where w.at = cardinality($3::text[]) order by w.reading limit 1`,
     [
       readings.map(({ email }) => email),
       readings.map((reading) => names.length - reading.names.length),
@@ -78,7 +82,7 @@ function isFolder(row: { [Column in keyof FolderRow]: FolderRow[Column] | null }
   return row.id !== null;
 }
 
-/** The locations of the places, in their order. */
+/** The locations of the places, in the same order. The bound of 64 only ends a walk in a damaged tree. */
 export async function readLocations(reader: Queryable, places: readonly Place[]): Promise<string[]> {
   if (places.length === 0) return [];
   const rows = await reader.query<{ location: string }>(
@@ -105,7 +109,7 @@ export async function findFolder(reader: Queryable, id: number): Promise<FolderR
   return row;
 }
 
-/** Excludes the deletion of the folder until the transaction ends. */
+/** Prevents the deletion of the folder until the transaction ends. False: it has been deleted. */
 export async function lockFolderExists(tx: Tx, id: number): Promise<boolean> {
   const rows = await tx.query("select from folder where id = $1 for key share", [id]);
   return rows.length > 0;

@@ -4,9 +4,9 @@ import { isUniqueViolation } from "../../db/store-fault.ts";
 import { COLUMNS, type FolderRow } from "./places.ts";
 
 /**
- * Changes of the tree. A change first takes the lock of the tree, then locks folders from the top down. Moves take the
- * lock of the tree alone, so two of them cannot put two folders into each other, and nothing gets too deep while a
- * folder above it moves.
+ * Changes of the tree. Creations, moves and deletions first lock the tree, then folders from the top down. Moves lock
+ * it exclusively, so that concurrent moves cannot put two folders into each other, and no folder gets too deep because
+ * a folder above it moves. Renames change no place, so they only lock their folder.
  */
 export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): Promise<void> {
   const lock = mode === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
@@ -14,7 +14,7 @@ export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclu
 }
 
 export interface LockedFolder extends FolderRow {
-  /** At least the number of levels below. */
+  /** An upper bound of the number of levels below the folder. */
   height: number;
 }
 
@@ -29,12 +29,12 @@ export async function lockFolder(
   return row;
 }
 
-/** Whether the folder lies elsewhere than when it was found: then its new place has other policies. */
+/** Whether the folder was moved after it was found. Its new place can have other policies. */
 export function hasMoved(found: FolderRow, locked: FolderRow): boolean {
   return locked.parentId !== found.parentId || locked.homeId !== found.homeId;
 }
 
-/** The folder and those above it, the folder first. Empty: it does not exist. */
+/** The ids of the folder and those above it, the folder first. Empty: it does not exist. */
 export async function readAncestors(tx: Tx, id: number): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
     "select folder_id as id from folder_chain(array[$1::bigint]) order by depth",
@@ -43,8 +43,8 @@ export async function readAncestors(tx: Tx, id: number): Promise<number[]> {
   return rows.map((row) => row.id);
 }
 
-/** Notes that the folder and those above it have `levels` levels below the folder. */
-export function growBranch(tx: Tx, id: number, levels: number): void {
+/** Raises the heights of the folder and those above it for `levels` levels below the folder. */
+export function raiseHeights(tx: Tx, id: number, levels: number): void {
   tx.send(
     `update folder f set height = g.height
        from (select f.id, c.depth + $2::integer as height
@@ -69,7 +69,7 @@ export async function isDeeperThan(tx: Tx, id: number, levels: number): Promise<
   return row?.deeper ?? false;
 }
 
-/** Undefined: the name is taken there. */
+/** Undefined: the place already has a folder of this name. */
 export async function insertFolder(
   tx: Tx,
   { type, folderId, homeId }: Place,
@@ -84,7 +84,7 @@ export async function insertFolder(
   return row;
 }
 
-/** One row changes, whatever is below. Undefined: the name is taken there. */
+/** Renames or moves the folder by changing one row. Undefined: the place already has a folder of this name. */
 export async function updateFolder(
   tx: Tx,
   id: number,

@@ -2,7 +2,7 @@ import type { FolderType, Place } from "../../access/policy/policy.ts";
 import { scopeValues, verdictOn, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
 import type { Queryable } from "../../db/database.ts";
 
-/** Whether the caller may read what is in the folder or root and has no policy of its own. */
+/** Whether the caller may read objects in the folder or root that have no policy of their own. */
 export async function isPlaceReadable(reader: Queryable, scope: ReadScope, place: Place): Promise<boolean> {
   const [row] = await reader.query<{ isReadable: boolean }>(
     `with chain as materialized (select * from folder_chain(array[$2::bigint]))
@@ -29,13 +29,14 @@ interface NextFolders {
 interface JudgedFolder {
   readonly id: number;
   readonly ownerId: number | null;
-  /** By the nearest verdict, or by the table where there is none; not by the ownership of the folder. */
+  /** By the nearest verdict, or by the permission table if there is none. Ownership is not considered. */
   readonly isReadable: boolean;
 }
 
 /**
- * The nearest verdict decides: that of the folder, of a folder above it, of the root. Weights are below 100, so the
- * smallest of depth * 100 + weight has the nearest one.
+ * The next folders by id, and whether the caller may read them. The nearest verdict decides: that of the folder, then
+ * those of the folders above it, then that of the root. Weights are below 100, so the smallest `depth * 100 + weight`
+ * belongs to the nearest verdict.
  */
 export async function judgeFolders(
   reader: Queryable,

@@ -8,7 +8,7 @@ import { Id } from "../../http/schema.ts";
 import { notFound } from "../../lib/fault.ts";
 import { checkLocationName } from "../../lib/location-name.ts";
 import { findDestination, lockDestination, nameTaken } from "../destination.ts";
-import { Location, noteFields } from "../note-fields.ts";
+import { LocationField, noteFields } from "../note-fields.ts";
 import { lockJudgedNote, policyObjectOf } from "../note-in-path.ts";
 import { findNote } from "../store/notes.ts";
 import { ListedDashboard, listedDashboard } from "./dashboard.ts";
@@ -24,7 +24,7 @@ export const createDashboard = operation({
   method: "POST",
   paths: { "v1.2": "/notebook_dashboards" },
   access: { permission: MAY_CREATE, object: { type: "folder", action: "write" }, judges: ["note"] },
-  body: Type.Object({ note_id: Id, name: noteFields.name, location: Type.Optional(Location) }),
+  body: Type.Object({ note_id: Id, name: noteFields.name, location: Type.Optional(LocationField) }),
   example: { body: { note_id: 1, name: "sales", location: "Common" } },
   reply: ListedDashboard,
   find: ({ given, reader, caller }, { folders }: WithFolders) =>

@@ -6,14 +6,13 @@ import { notFound } from "../../lib/fault.ts";
 import { placeOf } from "./dashboard.ts";
 import { findDashboard, type DashboardRow } from "./store.ts";
 
-/** `notebook_dashboards/<id>`. */
 export const DashboardParams = Type.Object({ dashboard_id: Id });
 
 export interface FoundDashboard extends DashboardRow {
   readonly policyObject: PolicyObject;
 }
 
-/** For `find`. */
+/** The `find` of operations on `notebook_dashboards/<id>`. */
 export async function dashboardInPath({
   params,
   reader,

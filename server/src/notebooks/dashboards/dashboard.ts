@@ -18,17 +18,17 @@ const fields = {
   updated_at: Type.String({ ...Timestamp, description: "When it was last published" }),
 };
 
-const Shown = Type.Object({
+const PublishedParagraph = Type.Object({
   ...Paragraph.properties,
   outputs: Type.Array(Type.Unknown(), { description: "As in .ipynb files (nbformat 4)" }),
 });
 
-export const Dashboard = Type.Object({ ...fields, paragraphs: Type.Array(Shown) }, { title: "Dashboard" });
+export const Dashboard = Type.Object({ ...fields, paragraphs: Type.Array(PublishedParagraph) }, { title: "Dashboard" });
 
-/** Lists and changes do not read the content. */
+/** Without paragraphs, because lists and changes do not read contents. */
 export const ListedDashboard = Type.Object(fields, { title: "ListedDashboard" });
 
-/** The JSON text of a `Dashboard`, in parts: outputs can have tens of megabytes. */
+/** The JSON text of a `Dashboard`, in chunks: outputs can have tens of megabytes. */
 export function* writeDashboard(
   row: DashboardRow,
   location: string,

@@ -65,14 +65,14 @@ describe("a dashboard", () => {
     ]);
   });
 
-  test("outlives its notebook, but cannot be published again then", async () => {
+  test("stays when its notebook is deleted, but cannot be published again", async () => {
     const { id } = await publish(user);
     await user.delete(`/notebooks/${noteId}`);
     expect(await reader.get(`/notebook_dashboards/${id}`)).toMatchObject({ note_id: null, name: "sales" });
-    await user.put(`/notebook_dashboards/${id}/publish`).refused(422, /^note_id names no notebook any more/);
+    await user.put(`/notebook_dashboards/${id}/publish`).refused(422, /^note_id names a notebook that was deleted/);
   });
 
-  test("that is deleted while it is published again is not found", async () => {
+  test("is 404 if it is deleted while it is published again", async () => {
     const { id } = await publish(user);
     const deletion = ["delete from dashboard where id = $1", [id]] as const;
     const reply = await replyDuring(given, [deletion], user.put(`/notebook_dashboards/${id}/publish`));
@@ -118,7 +118,7 @@ describe("POST /notebook_dashboards refuses", () => {
     expect(await listed(user)).toEqual([]);
   });
 
-  test("a name that its folder has", async () => {
+  test("a name that is taken in its folder", async () => {
     await publish(user);
     await user
       .post("/notebook_dashboards", { note_id: noteId, name: "sales", location: "Common" })
@@ -158,8 +158,8 @@ describe("a dashboard-user", () => {
   });
 });
 
-describe("the policy of its folder", () => {
-  test("decides about reading and writing", async () => {
+describe("the policy of a dashboard's folder", () => {
+  test("decides reading and writing", async () => {
     const outsider = await given.member(admin);
     const { id } = await publish(user);
     const to = { condition: { svc_users: [outsider.membershipId] } };
@@ -178,7 +178,7 @@ describe("the policy of its folder", () => {
     await outsider.delete(`/notebook_dashboards/${id}`);
   });
 
-  test("in the other tree decides nothing, and a dashboard has no policy of its own", async () => {
+  test("counts only in the tree of dashboards, and a dashboard has no policy of its own", async () => {
     const { id } = await publish(user);
     await admin.put("/folders/policy", { location: "Common", type: "notes", policy: '[{"access":"deny"}]' });
     await reader.get(`/notebook_dashboards/${id}`);
@@ -187,7 +187,7 @@ describe("the policy of its folder", () => {
       .refused(422, /^source_type must be one of/);
   });
 
-  test("does not keep out the one who published it", async () => {
+  test("does not keep out the member who published the dashboard", async () => {
     const { id } = await publish(user);
     await setFolderPolicy("Common", [{ access: "deny" }]);
     await user.get(`/notebook_dashboards/${id}`);
@@ -197,7 +197,7 @@ describe("the policy of its folder", () => {
 });
 
 describe("a dashboard of another account", () => {
-  test("is 404 in every operation, as one that never existed", async () => {
+  test("is 404 in every operation, like one that never existed", async () => {
     const { id } = await publish(user);
     const stranger = await given.account();
     for (const [method, path] of [

@@ -4,7 +4,7 @@ import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { WithFolders } from "../../folders/contract.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http/paging.ts";
 import { placeToList } from "../listed-place.ts";
-import { Location } from "../note-fields.ts";
+import { LocationField } from "../note-fields.ts";
 import { listRows } from "../store/list-readable.ts";
 import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
 import { DASHBOARD_COLUMNS, type DashboardRow } from "./store.ts";
@@ -19,7 +19,7 @@ const LIST = {
 export const listDashboards = operation({
   id: "notebook_dashboard_list",
   summary: "List dashboards",
-  description: "Those that the caller may read, by folder, without their content.",
+  description: "Lists the dashboards that the caller may read, by folder, without their content.",
   tag: "Dashboards",
   method: "GET",
   paths: { "v1.2": "/notebook_dashboards" },
@@ -27,7 +27,10 @@ export const listDashboards = operation({
   query: Type.Object({
     ...PageQuery,
     location: Type.Optional(
-      Type.String({ ...Location, description: "Only those directly in this folder; by default those of all folders" }),
+      Type.String({
+        ...LocationField,
+        description: "Only dashboards directly in this folder; by default those of all folders",
+      }),
     ),
   }),
   reply: Type.Object({ paging_info: PagingInfo, notebook_dashboards: Type.Array(ListedDashboard) }),

@@ -12,7 +12,7 @@ import { lockDashboard, publishContent } from "./store.ts";
 export const publishDashboard = operation({
   id: "notebook_dashboard_publish",
   summary: "Publish a dashboard again",
-  description: "Replaces its content by that of its notebook. Needs update on the notebook and write on the folder.",
+  description: "Replaces its content with that of its notebook. Needs update on the notebook and write on the folder.",
   tag: "Dashboards",
   method: "PUT",
   paths: { "v1.2": "/notebook_dashboards/:dashboard_id/publish" },
@@ -46,5 +46,5 @@ async function publishedNote(reader: Queryable, id: number | null): Promise<Note
 }
 
 function noteDeleted(): Fault {
-  return invalid("note_id", "names no notebook any more: it was deleted. Publish another notebook as a new dashboard.");
+  return invalid("note_id", "names a notebook that was deleted. Publish another notebook as a new dashboard.");
 }

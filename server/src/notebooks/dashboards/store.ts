@@ -1,15 +1,15 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { ListedPlace } from "../store/list-readable.ts";
+import type { PlaceIds } from "../store/list-readable.ts";
 
-export interface DashboardRow extends ListedPlace {
+export interface DashboardRow extends PlaceIds {
   id: number;
   name: string;
   /** Null: the notebook was deleted. */
   noteId: number | null;
-  /** The membership of its creator; null if that has left the account. */
+  /** The membership of its creator; null: the creator has left the account. */
   ownerId: number | null;
   userId: number | null;
-  /** Of its content. */
+  /** The size of its content. */
   bytes: number;
   createdAt: Date;
   /** When it was last published. */
@@ -25,14 +25,14 @@ export async function findDashboard(reader: Queryable, id: number): Promise<Dash
   return row;
 }
 
-export interface NewDashboard extends ListedPlace {
+export interface NewDashboard extends PlaceIds {
   readonly name: string;
   readonly noteId: number;
   readonly ownerId: number;
   readonly userId: number;
 }
 
-/** Undefined: the place has a dashboard of this name. Its content follows in the same transaction. */
+/** Undefined: the place has a dashboard of this name. The caller must add the content in the same transaction. */
 export async function insertDashboard(tx: Tx, dashboard: NewDashboard): Promise<DashboardRow | undefined> {
   const [row] = await tx.query<DashboardRow>(
     `insert into dashboard as o (folder_id, home_id, name, note_id, owner_id, user_id)
@@ -43,14 +43,14 @@ export async function insertDashboard(tx: Tx, dashboard: NewDashboard): Promise<
 }
 
 /**
- * Serialises its publications, and excludes its deletion meanwhile. Lock the notebook before, and the content after it, as
- * deletions do. False: it has been deleted.
+ * Prevents concurrent publications and the deletion of the dashboard. Lock the notebook before it and the content after
+ * it, as deletions do, to avoid deadlocks. False: the dashboard has been deleted.
  */
 export async function lockDashboard(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("select from dashboard where id = $1 for no key update", [id])).length > 0;
 }
 
-/** Replaces the content of the locked dashboard by that of the notebook. It does not pass through this process. */
+/** Replaces the content of the locked dashboard with that of the notebook. PostgreSQL copies it. */
 export async function publishContent(tx: Tx, id: number, noteId: number): Promise<DashboardRow> {
   tx.send(
     `insert into dashboard_content (dashboard_id, paragraphs, notebook)

@@ -3,7 +3,7 @@ import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { WithFolders } from "../../folders/contract.ts";
 import { StreamReply } from "../../http/stream-reply.ts";
 import { notFound } from "../../lib/fault.ts";
-import { releasing, type WithSentContents } from "../sent-contents.ts";
+import { sendInPieces, type WithSentContents } from "../sent-contents.ts";
 import { readContentTexts } from "../store/contents.ts";
 import { Dashboard, placeOf, writeDashboard } from "./dashboard.ts";
 import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
@@ -11,7 +11,7 @@ import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
 export const viewDashboard = operation({
   id: "notebook_dashboard_view",
   summary: "View a dashboard",
-  description: "With the paragraphs and outputs of its last publication.",
+  description: "Shows the dashboard with the paragraphs and outputs of its last publication.",
   tag: "Dashboards",
   method: "GET",
   paths: { "v1.2": "/notebook_dashboards/:dashboard_id" },
@@ -21,12 +21,12 @@ export const viewDashboard = operation({
   find: dashboardInPath,
 
   async handle({ found, caller, reader }, { folders, sentContents }: WithFolders & WithSentContents) {
-    const { release } = sentContents.take(caller.accountId, found.bytes);
+    const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
       const [location = ""] = await folders.locations(reader, [placeOf(found)]);
       const content = await readContentTexts(reader, "dashboard", found.id);
       if (content === undefined) throw notFound();
-      return new StreamReply("application/json", releasing(writeDashboard(found, location, content), release));
+      return new StreamReply("application/json", sendInPieces(writeDashboard(found, location, content), release));
     } catch (error) {
       release();
       throw error;

@@ -6,30 +6,30 @@ import { newCell } from "./write-ipynb.ts";
 /** The cells of an imported notebook after its paragraphs were replaced. */
 export interface CellEdit {
   readonly header: NotebookHeader;
-  /** For each paragraph the index of the cell that it takes over, or its new cell. */
+  /** For each paragraph, the index of the old cell that it keeps, or a new cell. */
   readonly cells: readonly (number | StoredCell)[];
 }
 
 /**
- * Paragraphs have no ids, so unchanged ones at the start and at the end are recognised by their text; those between are
- * matched by position. A cell keeps its outputs when its text changes, as in Jupyter, until it is run again. Undefined:
- * each paragraph keeps the cell that it has.
+ * Finds the cell of each edited paragraph. Paragraphs have no ids, so unchanged ones at the start and at the end are
+ * recognised by their text; those between are matched by position. A cell keeps its outputs when its text changes, as
+ * in Jupyter, until it is run again. Undefined: no cell changes.
  */
 export function editCells(
   header: NotebookHeader,
   before: readonly Paragraph[],
   after: readonly Paragraph[],
 ): CellEdit | undefined {
-  const most = Math.min(before.length, after.length);
+  const shorter = Math.min(before.length, after.length);
   let start = 0;
-  while (start < most && isSame(before[start], after[start])) start += 1;
+  while (start < shorter && isSame(before[start], after[start])) start += 1;
   let end = 0;
-  while (end < most - start && isSame(before.at(-1 - end), after.at(-1 - end))) end += 1;
+  while (end < shorter - start && isSame(before.at(-1 - end), after.at(-1 - end))) end += 1;
   let { nextId } = header;
   const cells = after.map((paragraph, index) => {
     const kept = cellIndex(index);
     const previous = before[kept];
-    // The type of a cell is that of its paragraph.
+    // A cell of another type needs other fields, so it is not kept.
     if (previous !== undefined && cellTypeOf(previous.language) === cellTypeOf(paragraph.language)) return kept;
     const id = nextId === null ? undefined : `paragraph-${nextId}`;
     if (nextId !== null) nextId += 1;
@@ -38,7 +38,7 @@ export function editCells(
   const isUnchanged = after.length === before.length && cells.every((cell, index) => cell === index);
   return isUnchanged ? undefined : { header: { ...header, nextId }, cells };
 
-  /** -1: the paragraph is new. */
+  /** The index of the old cell at this paragraph; -1: the paragraph is new. */
   function cellIndex(index: number): number {
     if (index < start) return index;
     const fromEnd = after.length - index;

@@ -19,7 +19,7 @@ const SPELLINGS: Readonly<Record<string, CodeLanguage>> = {
 
 const DEFAULT_LANGUAGE = "python" satisfies CodeLanguage;
 
-/** Undefined: the file names a language that this product does not run. A file that names none is in Python. */
+/** Undefined: the file names a language that notebooks cannot have. A file that names none is in Python. */
 export function kernelLanguage(metadata: Readonly<Record<string, unknown>>): CodeLanguage | undefined {
   const named = [nameIn(metadata.kernelspec, "language"), nameIn(metadata.language_info, "name")].filter(
     (name) => name !== "",
@@ -34,7 +34,7 @@ function nameIn(part: unknown, key: string): string {
   return typeof name === "string" ? name.toLowerCase() : "";
 }
 
-/** The language and the metadata of a notebook that was not imported. */
+/** The kernel and the metadata for the export of a notebook that was not imported. */
 export function newMetadata(paragraphs: readonly Paragraph[]): { kernel: CodeLanguage; metadata: object } {
   const [used = DEFAULT_LANGUAGE] = paragraphs.flatMap(
     (paragraph) => KERNEL_LANGUAGES.find((each) => each === paragraph.language) ?? [],
@@ -46,6 +46,7 @@ export function newMetadata(paragraphs: readonly Paragraph[]): { kernel: CodeLan
   };
 }
 
+/** Without SQL, which has no common Jupyter kernel: SQL cells are exported with a line `%%sql`. */
 const KERNEL_LANGUAGES = ["python", "scala", "r"] as const;
 const KERNELS: Record<(typeof KERNEL_LANGUAGES)[number], { displayName: string; name: string; language: string }> = {
   python: { displayName: "Python 3", name: "python3", language: "python" },
@@ -67,11 +68,12 @@ export function paragraphOf(type: CellType, source: string, kernel: CodeLanguage
   if (type !== "code") return { language: type, text: source };
   const line = NAMING_LINE.exec(source);
   const named = CODE_LANGUAGES.find((language) => language === line?.[1]);
-  // `%%python` in a Python file is a command of the kernel, not a change of language.
+  // In a Python file, the kernel itself handles `%%python`, so the line stays in the text.
   if (line === null || named === undefined || named === kernel) return { language: kernel, text: source };
   return { language: named, text: source.slice(line[0].length) };
 }
 
+/** The reverse of `paragraphOf`. */
 export function sourceOf({ language, text }: Paragraph, kernel: CodeLanguage): string {
   return isCode(language) && language !== kernel ? `%%${language}\n${text}` : text;
 }

@@ -1,25 +1,29 @@
 import { setImmediate } from "node:timers/promises";
 import { invalid } from "../../lib/fault.ts";
-import type { ReadFile } from "./read-ipynb.ts";
+import type { ParsedFile } from "./read-ipynb.ts";
 import { NO_OUTPUTS, storedCell } from "./stored-notebook.ts";
 
-/** A file can grow when it is written again: numbers such as 1e20 get longer. */
+/**
+ * More than a request body can have, because rewriting makes some numbers longer: 1e20 becomes 100000000000000000000.
+ */
 const MAX_CHARACTERS = 40 * 1024 * 1024;
-/** Takes a few milliseconds to write. */
+/** Writing this much takes a few milliseconds. */
 const PAUSE_AFTER_CHARACTERS = 256 * 1024;
 
 /**
- * The text of the array in which a file is stored (stored-notebook.ts). It is written in pieces, so that a large file
- * does not delay other requests. `field` is the file's field in the request.
+ * The text of the array in which a file is stored (stored-notebook.ts). Other requests run between its pieces, so a
+ * large file does not delay them. `field` is the file's field in the request.
  */
-export async function notebookText({ header, rest, cells }: ReadFile, field: string): Promise<string> {
+export async function notebookText({ header, rest, cells }: ParsedFile, field: string): Promise<string> {
   const parts = [JSON.stringify(header), JSON.stringify(rest)];
-  let [written, paused] = [0, 0];
+  let [written, writtenAtPause] = [0, 0];
   const add = async (part: string): Promise<string> => {
     written += part.length;
-    if (written > MAX_CHARACTERS) throw invalid(field, "must have at most 40 MiB when its numbers are written in full");
-    if (written - paused > PAUSE_AFTER_CHARACTERS) {
-      paused = written;
+    if (written > MAX_CHARACTERS) {
+      throw invalid(field, "must have at most 40 MiB with its numbers written in full: clear large outputs first");
+    }
+    if (written - writtenAtPause > PAUSE_AFTER_CHARACTERS) {
+      writtenAtPause = written;
       await setImmediate();
     }
     return part;

@@ -5,34 +5,35 @@ import { kernelLanguage, paragraphOf } from "./kernel-language.ts";
 import { CELL_TYPES, MINOR_WITH_IDS, NBFORMAT, type CellType, type NotebookHeader } from "./stored-notebook.ts";
 
 /**
- * Reads the JSON of an `.ipynb` file (nbformat 4). Its texts become paragraphs; everything else is kept as it is, so
- * that an export has it again. Refuses files that Jupyter would not open either.
+ * Reads the JSON of an `.ipynb` file (nbformat 4). The texts of its cells become paragraphs; everything else is kept
+ * for the export. Refuses files that Jupyter would not open, that are too large, or whose language notebooks cannot
+ * have.
  */
-export interface ReadNotebook {
+export interface ParsedNotebook {
   readonly paragraphs: readonly Paragraph[];
-  readonly file: ReadFile;
+  readonly file: ParsedFile;
 }
 
 /** Everything besides the texts of the cells. */
-export interface ReadFile {
+export interface ParsedFile {
   readonly header: NotebookHeader;
-  /** Without the cells. */
+  /** The fields of the file besides the cells. */
   readonly rest: Json;
-  readonly cells: readonly ReadCell[];
+  readonly cells: readonly ParsedCell[];
 }
 
-interface ReadCell {
+interface ParsedCell {
   readonly fields: Json;
-  /** Undefined: the cell has none. */
+  /** Undefined: the cell has no such field. */
   readonly outputs: readonly unknown[] | undefined;
-  /** Whether its source is an array of lines, not one text. */
+  /** Whether the file has the source as an array of lines, not as one text. */
   readonly hasLines: boolean;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** `field` is the name of the file's field in the request. */
-export function readIpynb(file: unknown, field: string): ReadNotebook {
+export function readIpynb(file: unknown, field: string): ParsedNotebook {
   if (typeof file === "string") throw invalid(field, "must be the JSON of an .ipynb file as an object, not as text");
   if (!isRecord(file)) throw invalid(field, "must be the JSON object of an .ipynb file");
   const { cells, ...rest } = file;
@@ -40,14 +41,17 @@ export function readIpynb(file: unknown, field: string): ReadNotebook {
     throw invalid(`${field}.nbformat`, "must be 4: convert the file with jupyter nbconvert --to notebook --nbformat 4");
   }
   const minor = file.nbformat_minor ?? 0;
-  if (!isCount(minor)) throw invalid(`${field}.nbformat_minor`, "must be an integer from 0");
+  if (!isCount(minor)) throw invalid(`${field}.nbformat_minor`, "must be an integer of at least 0");
   const metadata = file.metadata ?? {};
   if (!isRecord(metadata)) throw invalid(`${field}.metadata`, "must be an object");
   if (!Array.isArray(cells)) throw invalid(`${field}.cells`, "must be an array of cells");
   if (cells.length > MAX_PARAGRAPHS) throw invalid(`${field}.cells`, `must have at most ${MAX_PARAGRAPHS} entries`);
   const kernel = kernelLanguage(metadata);
   if (kernel === undefined) {
-    throw invalid(`${field}.metadata.kernelspec.language`, "must be python, scala, r or sql");
+    throw invalid(
+      `${field}.metadata.kernelspec.language`,
+      "must be python, scala, r or sql: notebooks cannot run other languages",
+    );
   }
   const read = cells.map((cell: unknown, index) => readCell(cell, `${field}.cells[${index}]`, kernel));
   const paragraphs = read.map(({ paragraph }) => paragraph);
@@ -63,7 +67,7 @@ export function readIpynb(file: unknown, field: string): ReadNotebook {
   };
 }
 
-/** The ids of new cells are `paragraph-<number>`. */
+/** The ids of new cells are `paragraph-<number>`. Returns the first number after those that the file already has. */
 function nextCellId(ids: readonly unknown[]): number {
   return ids.reduce<number>((next, id) => {
     const number = typeof id === "string" ? /^paragraph-(\d{1,9})$/.exec(id)?.[1] : undefined;
@@ -71,7 +75,7 @@ function nextCellId(ids: readonly unknown[]): number {
   }, 1);
 }
 
-function readCell(cell: unknown, field: string, kernel: CodeLanguage): { paragraph: Paragraph; cell: ReadCell } {
+function readCell(cell: unknown, field: string, kernel: CodeLanguage): { paragraph: Paragraph; cell: ParsedCell } {
   if (!isRecord(cell)) throw invalid(field, "must be an object");
   const type = cellType(cell.cell_type);
   if (type === undefined) throw invalid(`${field}.cell_type`, `must be one of ${CELL_TYPES.join(", ")}`);
@@ -98,9 +102,10 @@ function readSource(source: unknown, field: string): string {
   return joined;
 }
 
-function readOutputs({ outputs, ...fields }: Json, field: string): Pick<ReadCell, "fields" | "outputs"> {
+function readOutputs({ outputs, ...fields }: Json, field: string): Pick<ParsedCell, "fields" | "outputs"> {
   const { execution_count: count = null } = fields;
-  if (count !== null && !isCount(count)) throw invalid(`${field}.execution_count`, "must be null or an integer from 0");
+  if (count !== null && !isCount(count))
+    throw invalid(`${field}.execution_count`, "must be null or an integer of at least 0");
   if (outputs === undefined) return { fields, outputs };
   if (!Array.isArray(outputs)) throw invalid(`${field}.outputs`, "must be an array");
   for (const [index, output] of outputs.entries()) {

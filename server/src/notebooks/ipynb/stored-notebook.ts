@@ -1,18 +1,19 @@
 import type { CodeLanguage } from "../paragraphs.ts";
 
 /**
- * An imported `.ipynb` file (nbformat 4) as it is stored besides the texts of its cells: one JSON array of the header, the
- * rest of the file, and then, for each paragraph in their order, the outputs of its cell and the rest of its cell.
- * PostgreSQL takes the array apart. So outputs, which can have tens of megabytes, are never parsed on the way to a reply.
+ * The stored form of an imported `.ipynb` file (nbformat 4), without the texts of its cells, which are paragraphs. It
+ * is one JSON array: `[header, rest of the file, outputs of cell 1, rest of cell 1, outputs of cell 2, …]`, with one
+ * cell for each paragraph. PostgreSQL splits the array into texts, so that this process never parses stored outputs,
+ * which can have tens of megabytes.
  */
 export interface NotebookHeader {
-  /** The language of code cells that name none. */
+  /** The language of code cells that do not name one. */
   readonly kernel: CodeLanguage;
-  /** The number in the id of the next new cell; null: cells have no ids in the version of the file. */
+  /** The number for the id of the next new cell; null: in the file's version of the format, cells have no ids. */
   readonly nextId: number | null;
 }
 
-/** The JSON texts of an array as above. */
+/** The elements of the stored array, as JSON texts. */
 export interface NotebookTexts {
   readonly header: string;
   /** An object with everything but the cells. */
@@ -23,7 +24,7 @@ export interface NotebookTexts {
 export interface StoredCell {
   /** `null` if the cell has none. */
   readonly outputs: string;
-  /** An object with everything but outputs. It ends with an empty `source`, whose type is that of the file. */
+  /** An object with everything but outputs. It ends with an empty `source`: an array or a string, as in the file. */
   readonly cell: string;
 }
 
@@ -34,7 +35,7 @@ export const NBFORMAT = 4;
 /** The first minor version in which cells have ids. */
 export const MINOR_WITH_IDS = 5;
 
-/** The parts of a stored array; undefined: the notebook was not imported. */
+/** Names the elements of a stored array. Undefined: the notebook was not imported. */
 export function partsOf([header, rest, ...cells]: readonly string[]): NotebookTexts | undefined {
   if (header === undefined || rest === undefined) return undefined;
   const pairs = Array.from({ length: cells.length / 2 }, (_pair, index) => ({
@@ -48,7 +49,7 @@ export const NO_OUTPUTS = "null";
 const EMPTY_LINES = '"source":[]}';
 const EMPTY_TEXT = '"source":""}';
 
-/** `outputs` is their JSON text. The format allows a source as one text or as lines. */
+/** `outputs` is a JSON text. `hasLines`: the source is an array of lines, not one text. */
 export function storedCell(
   { source: _source, ...fields }: Readonly<Record<string, unknown>>,
   { outputs, hasLines }: { outputs: string; hasLines: boolean },
@@ -56,7 +57,7 @@ export function storedCell(
   return { outputs, cell: JSON.stringify({ ...fields, source: hasLines ? [] : "" }) };
 }
 
-/** The JSON text of the whole cell, in parts. */
+/** The JSON text of the whole cell, in chunks. */
 export function* cellWithSource({ outputs, cell }: StoredCell, source: string): Generator<string> {
   const hasLines = cell.endsWith(EMPTY_LINES);
   yield cell.slice(0, -(hasLines ? EMPTY_LINES : EMPTY_TEXT).length);

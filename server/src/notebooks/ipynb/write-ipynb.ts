@@ -11,15 +11,15 @@ import {
   type StoredCell,
 } from "./stored-notebook.ts";
 
-/** A notebook as the store returns it: JSON texts, which were written by this product. */
+/** A notebook as the store returns it: JSON texts that need no further validation. */
 export interface ContentTexts {
-  /** Of each paragraph. */
+  /** One text for each paragraph. */
   readonly paragraphs: readonly string[];
-  /** Of each element of the stored notebook; empty: it was not imported. */
+  /** One text for each element of the stored array (stored-notebook.ts); empty: the notebook was not imported. */
   readonly notebook: readonly string[];
 }
 
-/** The JSON text of the `.ipynb` file, in parts: a notebook with images can have tens of megabytes. */
+/** The JSON text of the `.ipynb` file, in chunks: a notebook with images can have tens of megabytes. */
 export function* writeIpynb({ paragraphs, notebook }: ContentTexts): Generator<string> {
   const { kernel, rest, cells } = readStored(notebook) ?? newFile(paragraphs.map(readParagraph));
   yield '{"cells":[';

@@ -6,18 +6,18 @@ import type { Paragraph } from "../paragraphs.ts";
 import { NOTE_COLUMNS, type NoteRow } from "./notes.ts";
 
 /**
- * The contents of notebooks and dashboards, apart from their rows, so that lists do not read them. What an import has kept
- * besides the paragraphs can have tens of megabytes: it is only read for exports and dashboards, as text. Copies and edits
- * of it happen inside PostgreSQL.
+ * The contents of notebooks and dashboards, in tables of their own, so that lists do not read them. The stored form of
+ * an imported file can have tens of megabytes: it is read as text, for exports and dashboards only, and copied and
+ * edited inside PostgreSQL.
  */
 export interface NewContent {
   readonly paragraphs: readonly Paragraph[];
-  /** The text of an array as in ipynb/stored-notebook.ts; null: the notebook was not imported. */
+  /** The JSON text of the array that ipynb/stored-notebook.ts describes; null: the notebook was not imported. */
   readonly notebook: string | null;
 }
 
-/** The row and its paragraphs as of the same moment. */
-export async function readNoteTexts(
+/** Reads both in one statement, so the paragraphs belong to the row's `updatedAt`. */
+export async function readNoteWithParagraphs(
   reader: Queryable,
   id: number,
 ): Promise<(NoteRow & Pick<NewContent, "paragraphs">) | undefined> {
@@ -28,7 +28,7 @@ export async function readNoteTexts(
   return row;
 }
 
-/** The JSON texts of the whole content. Undefined: there is none, because its owner was deleted. */
+/** The JSON texts of the whole content. Undefined: the notebook or dashboard was deleted. */
 export async function readContentTexts(
   reader: Queryable,
   owner: "note" | "dashboard",
@@ -47,14 +47,17 @@ export async function readContentTexts(
     [id],
   );
   if (rows.length === 0) return undefined;
-  // Sorted here: PostgreSQL would sort the texts with the positions, on disk.
+  // Sorted here, because PostgreSQL would write the texts to disk to sort them.
   rows.sort((one, two) => one.position - two.position);
   const textsOf = (part: string): string[] => rows.filter((row) => row.part === part).map(({ text }) => text);
   return { paragraphs: textsOf("paragraph"), notebook: textsOf("notebook") };
 }
 
-/** The parts of the content that an edit needs. The header comes first in the text and has no object inside. */
-export async function readEditedContent(
+/**
+ * The parts of the content that an edit needs. The header is the first element and has no nested object, so a pattern
+ * finds it without parsing the rest.
+ */
+export async function readContentForEdit(
   tx: Tx,
   id: number,
 ): Promise<{ paragraphs: readonly Paragraph[]; header: NotebookHeader | null }> {
@@ -73,22 +76,22 @@ export function insertContent(tx: Tx, id: number, { paragraphs, notebook }: NewC
     JSON.stringify(paragraphs),
     notebook,
   ]);
-  sendBytes(tx, id);
+  updateBytes(tx, id);
 }
 
 export function replaceParagraphs(tx: Tx, id: number, paragraphs: readonly Paragraph[]): void {
   tx.send("update note_content set paragraphs = $2 where note_id = $1", [id, JSON.stringify(paragraphs)]);
-  sendBytes(tx, id);
+  updateBytes(tx, id);
 }
 
-/** Puts the cells of the stored notebook into the order of the edit, with new ones between them. */
+/** Rewrites the stored array: the header, the rest of the file, and kept and new cells in the order of the edit. */
 export function replaceCells(tx: Tx, id: number, { header, cells }: CellEdit): void {
   tx.send(
     `with part as materialized (
        select e.position, e.value::text as text
          from note_content c cross join json_array_elements(c.notebook) with ordinality e (value, position)
         where c.note_id = $1),
-     -- The third and fourth part belong to the first cell.
+     -- Positions start at 1, kept cells at 0: the third and fourth element belong to the first cell.
      cell as (
        select n.place, coalesce(n.text, outputs.text || ',' || rest.text) as text
          from unnest($3::integer[], $4::text[]) with ordinality as n (kept, text, place)
@@ -105,11 +108,11 @@ export function replaceCells(tx: Tx, id: number, { header, cells }: CellEdit): v
       cells.map((cell) => (typeof cell === "number" ? null : `${cell.outputs},${cell.cell}`)),
     ],
   );
-  sendBytes(tx, id);
+  updateBytes(tx, id);
 }
 
-/** PostgreSQL counts them: what an import has kept is not read here. */
-function sendBytes(tx: Tx, id: number): void {
+/** PostgreSQL computes the size, so that the content is not read into this process. */
+function updateBytes(tx: Tx, id: number): void {
   tx.send(
     `update note set bytes = (
        select octet_length(c.paragraphs::text) + coalesce(octet_length(c.notebook::text), 0)
@@ -119,7 +122,7 @@ function sendBytes(tx: Tx, id: number): void {
   );
 }
 
-/** The content of a locked notebook for its clone; returns the paragraphs. */
+/** Copies the content of a locked notebook to its clone and returns the paragraphs. */
 export async function copyContent(tx: Tx, from: number, to: number): Promise<readonly Paragraph[]> {
   const [row] = await tx.query<Pick<NewContent, "paragraphs">>(
     `insert into note_content (note_id, paragraphs, notebook)
@@ -127,6 +130,6 @@ export async function copyContent(tx: Tx, from: number, to: number): Promise<rea
     [from, to],
   );
   if (row === undefined) throw new Error("a notebook has no content");
-  sendBytes(tx, to);
+  updateBytes(tx, to);
   return row.paragraphs;
 }

@@ -3,15 +3,16 @@ import type { Queryable } from "../../db/database.ts";
 import { nextPlaces, onePlace, placeColumns, placesFromTheTop, type PlacedTable } from "./readable-places.ts";
 
 /**
- * Pages of notebooks and dashboards in the order of their places, then of their ids. Hidden rows are not read: places
- * are judged first, and only then are the rows of readable places fetched. Rows that the caller owns, or that their own
- * policy shows, are found by indexes of their own.
+ * Pages of notebooks and dashboards in the order of their places, then of their ids. Places are judged first, and only
+ * rows in readable places are fetched, so hidden rows are not read. Rows that the caller owns, or that their own policy
+ * shows, are found by indexes of their own.
  *
- * Readable places are looked for from the top of the tree, which is quick if there are few of them. If there are many, a
- * batch of places is judged in the order of the list; if that does not fill the page, there are many hidden places too,
- * and both searches go on in larger steps.
+ * Readable places are found in two ways. A search from the top of the tree is fast if few places are readable; judging
+ * places in the order of the list is fast if most are. A list searches from the top, and gives up if it finds too many
+ * places. Then it judges a batch of places in order. If that does not fill the page, it searches from the top once
+ * more, with a higher limit, and then judges larger and larger batches.
  */
-export interface ListedPlace {
+export interface PlaceIds {
   readonly folderId: number | null;
   readonly homeId: number | null;
 }
@@ -24,9 +25,9 @@ interface ListPage {
 const FIRST_BATCH = 32;
 const BATCH_GROWTH = 4;
 const LARGEST_BATCH = 16_384;
-/** How many places from the top are too many, at first and later. */
-const FEW_FROM_THE_TOP = 500;
-const MOST_FROM_THE_TOP = 5000;
+/** A search from the top that finds this many places is given up. */
+const FIRST_SEARCH_LIMIT = 500;
+const SECOND_SEARCH_LIMIT = 5000;
 
 const START: Cursor = { folder: -1, home: -1 };
 
@@ -35,29 +36,29 @@ interface Cursor {
   readonly home: number;
 }
 
-/** `columns` are those of a row `o`. */
+/** `columns` is SQL that refers to the row as `o`. Without `place`, lists all places. */
 export async function listRows<Row extends object>(
   reader: Queryable,
   list: PlacedTable & { readonly columns: string },
   scope: ReadScope,
   page: ListPage,
-  place?: ListedPlace,
+  place?: PlaceIds,
 ): Promise<Row[]> {
   if (!scope.isFiltered) return listAll(reader, list, page, place);
   const query = { reader, list, scope };
   if (place !== undefined) {
     const at = { folder: place.folderId ?? 0, home: place.homeId ?? 0 };
-    return (await listBatch<Row>(query, onePlace, { from: at, size: 1, isOnly: true }, page)).rows;
+    return (await listBatch<Row>(query, onePlace, { from: at, size: 1, isSinglePlace: true }, page)).rows;
   }
   return listByPlaces(query, page);
 }
 
-/** Without policies. */
+/** For callers from whom no policy hides anything. */
 function listAll<Row extends object>(
   reader: Queryable,
   { table, columns }: PlacedTable & { columns: string },
   { limit, offset }: ListPage,
-  place: ListedPlace | undefined,
+  place: PlaceIds | undefined,
 ): Promise<Row[]> {
   const inPlace = place === undefined ? "" : `where (${placeColumns("o")}) = ($3::bigint, $4::bigint)`;
   return reader.query<Row>(
@@ -80,19 +81,19 @@ async function listByPlaces<Row extends object>(query: ListQuery, { limit, offse
     rows.push(...batch.rows);
     skipped += batch.shown - batch.rows.length;
   };
-  /** The rest of the list, unless there are too many readable places. */
+  /** The rest of the page; undefined: there are too many readable places. */
   const fromTheTop = async (from: Cursor, size: number): Promise<Row[] | undefined> => {
     const all = await listBatch<Row>(query, placesFromTheTop, { from, size }, rest());
     return all.places < size ? [...rows, ...all.rows] : undefined;
   };
   let from = START;
-  let whole = await fromTheTop(from, FEW_FROM_THE_TOP);
+  let whole = await fromTheTop(from, FIRST_SEARCH_LIMIT);
   for (let size = FIRST_BATCH; whole === undefined; size = Math.min(size * BATCH_GROWTH, LARGEST_BATCH)) {
     const batch = await listBatch<Row>(query, nextPlaces, { from, size }, rest());
     take(batch);
     if (batch.last === null || batch.places < size || rows.length >= limit) return rows;
     from = batch.last;
-    if (size === FIRST_BATCH) whole = await fromTheTop(from, MOST_FROM_THE_TOP);
+    if (size === FIRST_BATCH) whole = await fromTheTop(from, SECOND_SEARCH_LIMIT);
   }
   return whole;
 }
@@ -102,6 +103,7 @@ interface Batch<Row> {
   /** The number of rows found, including those before the offset; at most offset + limit. */
   readonly shown: number;
   readonly places: number;
+  /** The last place of the batch; null: there are no more places. */
   readonly last: Cursor | null;
 }
 
@@ -113,16 +115,16 @@ type BatchRow<Row> = Row & {
   batch_row: number | null;
 };
 
-/** $1, $2 the place before the batch, $3 its size, $4 limit, $5 offset, then the values of the scope. */
+/** $1 and $2 are the place before the batch (or the single place), $3 its size, $4 limit, $5 offset; then the scope. */
 const SCOPE_AT = 6;
 
 async function listBatch<Row extends object>(
   { reader, list, scope }: ListQuery,
   places: (table: PlacedTable, scopeAt: number) => string,
-  { from, size, isOnly = false }: { from: Cursor; size: number; isOnly?: boolean },
+  { from, size, isSinglePlace = false }: { from: Cursor; size: number; isSinglePlace?: boolean },
   { limit, offset }: ListPage,
 ): Promise<Batch<Row>> {
-  const range = rangeOf(places, isOnly);
+  const range = rangeOf(places, isSinglePlace);
   const found = await reader.query<BatchRow<Row>>(
     `with recursive ${places(list, SCOPE_AT)},
      batch as materialized (
@@ -150,16 +152,16 @@ async function listBatch<Row extends object>(
   };
 }
 
-/** SQL: whether the place of a row `o` belongs to the batch. The last batch includes what lies after its last place. */
-function rangeOf(places: unknown, isOnly: boolean): string {
+/** SQL: whether the place of a row `o` belongs to the batch. A search from the top covers all places after ($1, $2). */
+function rangeOf(places: unknown, isSinglePlace: boolean): string {
   const place = `(${placeColumns("o")})`;
-  if (isOnly) return `${place} = ($1::bigint, $2::bigint)`;
+  if (isSinglePlace) return `${place} = ($1::bigint, $2::bigint)`;
   const after = `${place} > ($1::bigint, $2::bigint)`;
   if (places === placesFromTheTop) return after;
   return `${after} and ${place} <= (select b.f, b.h from batch b)`;
 }
 
-/** The first rows of each kind, in order; a row can be of several kinds. */
+/** SQL: the first rows in readable places, with an allowing policy, and of the caller; `union` removes duplicates. */
 function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
   const inOrder = `order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint`;
   const ofRow = `o.id, o.place_folder as f, o.place_home as h`;

@@ -1,15 +1,15 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { ListedPlace } from "./list-readable.ts";
+import type { PlaceIds } from "./list-readable.ts";
 
-export interface NoteRow extends ListedPlace {
+export interface NoteRow extends PlaceIds {
   id: number;
   name: string;
   noteType: string;
   label: string | null;
-  /** The membership of its creator; null if that has left the account. */
+  /** The membership of its creator; null: the creator has left the account. */
   ownerId: number | null;
   userId: number | null;
-  /** Of its content. */
+  /** The size of its content. */
   bytes: number;
   createdAt: Date;
   updatedAt: Date;
@@ -25,7 +25,7 @@ export async function findNote(reader: Queryable, id: number): Promise<NoteRow |
   return row;
 }
 
-/** For changes, which it serialises, or to keep the notebook from being deleted. */
+/** `no key update` is for changes, one at a time; `key share` only prevents the deletion of the notebook. */
 export type NoteLock = "no key update" | "key share";
 
 export async function lockNote(tx: Tx, id: number, mode: NoteLock): Promise<NoteRow | undefined> {
@@ -33,7 +33,7 @@ export async function lockNote(tx: Tx, id: number, mode: NoteLock): Promise<Note
   return row;
 }
 
-export interface NewNote extends ListedPlace {
+export interface NewNote extends PlaceIds {
   readonly name: string;
   readonly noteType: string;
   readonly label: string | null;
@@ -41,7 +41,7 @@ export interface NewNote extends ListedPlace {
   readonly userId: number;
 }
 
-/** Undefined: the place has a notebook of this name. Its content follows in the same transaction. */
+/** Undefined: the place has a notebook of this name. The caller must add the content in the same transaction. */
 export async function insertNote(tx: Tx, note: NewNote): Promise<NoteRow | undefined> {
   const [row] = await tx.query<NoteRow>(
     `insert into note as o (folder_id, home_id, name, note_type, label, owner_id, user_id)
@@ -52,8 +52,8 @@ export async function insertNote(tx: Tx, note: NewNote): Promise<NoteRow | undef
 }
 
 /**
- * The time of each edit is unique although it shows seconds only, so that it tells edits apart. It runs ahead of the
- * clock after several edits within a second.
+ * Replies show `updated_at` in whole seconds, and clients send it back to detect other edits. So every edit moves it by
+ * at least a second; after several edits within a second it is ahead of the clock.
  */
 const NEXT_TIME = "greatest(date_trunc('second', now()), updated_at + interval '1 second')";
 
@@ -63,7 +63,7 @@ export interface NoteFields {
   readonly label: string | null;
 }
 
-/** Throws the violation of `note_place` if the name is taken. */
+/** Throws the violation of the index `note_place` if the name is taken. */
 export async function updateNote(tx: Tx, id: number, { name, noteType, label }: NoteFields): Promise<NoteRow> {
   const [row] = await tx.query<NoteRow>(
     `update note o set name = $2, note_type = $3, label = $4, updated_at = ${NEXT_TIME} where o.id = $1
@@ -74,8 +74,8 @@ export async function updateNote(tx: Tx, id: number, { name, noteType, label }: 
   return row;
 }
 
-/** Throws the violation of `note_place` if the place has a notebook of this name. */
-export async function moveNote(tx: Tx, id: number, { folderId, homeId }: ListedPlace): Promise<NoteRow> {
+/** Throws the violation of the index `note_place` if the place has a notebook of this name. */
+export async function moveNote(tx: Tx, id: number, { folderId, homeId }: PlaceIds): Promise<NoteRow> {
   const [row] = await tx.query<NoteRow>(
     `update note o set folder_id = $2, home_id = $3, updated_at = ${NEXT_TIME} where o.id = $1
      returning ${NOTE_COLUMNS}`,
@@ -85,12 +85,11 @@ export async function moveNote(tx: Tx, id: number, { folderId, homeId }: ListedP
   return row;
 }
 
-/** Its dashboards stay. */
 export function deleteNote(tx: Tx, id: number): void {
   tx.send("delete from note where id = $1", [id]);
 }
 
-/** Lists find notebooks with policies by an index of their own. False: it has been deleted. */
+/** Also sets `has_policy`, which lists use to find notebooks with policies. False: the notebook has been deleted. */
 export async function lockNoteForPolicy(tx: Tx, id: number, hasPolicy: boolean): Promise<boolean> {
   return (await tx.query("update note set has_policy = $2 where id = $1 returning id", [id, hasPolicy])).length > 0;
 }

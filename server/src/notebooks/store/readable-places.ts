@@ -3,8 +3,8 @@ import { verdictsOf } from "../../access/policy/read-scope.ts";
 import { readableTree } from "../../access/policy/readable-tree.ts";
 
 /**
- * SQL for the places (folders and roots) whose objects the caller may read, where the objects have no policy of their
- * own. A place is a pair: the folder's id or 0, and for a root the membership of the home or 0 for `Common`.
+ * SQL for the places (folders and roots) in which the caller may read objects that have no policy of their own. A place
+ * is a pair `(f, h)`: the folder's id and 0; or, for a root, 0 and the membership of the home, which is 0 for `Common`.
  */
 export interface PlacedTable {
   readonly table: "note" | "dashboard";
@@ -13,7 +13,7 @@ export interface PlacedTable {
   readonly hasPolicies: boolean;
 }
 
-/** The place of a row. Indexes of both tables are in this order. */
+/** The place of a row. The indexes of both tables have this order. */
 export const placeColumns = (row: string): string => `${row}.place_folder, ${row}.place_home`;
 
 /**
@@ -40,8 +40,9 @@ export function onePlace({ type }: PlacedTable, scopeAt: number): string {
 }
 
 /**
- * The nearest verdict decides: that of the folder, of a folder above it, of the root. Each step up is one search by id,
- * whatever the planner expects of the tables.
+ * Defines `readable`: the rows of `place` that the caller may read. The nearest verdict decides: that of the folder,
+ * then those of the folders above it, then that of the root. `limit 1` makes the planner look up each parent by its id.
+ * The bound of 64 only ends a walk in a damaged tree.
  */
 function judgedPlaces(type: FolderType, scopeAt: number): string {
   const folder = (id: string): string =>
@@ -67,8 +68,8 @@ function judgedPlaces(type: FolderType, scopeAt: number): string {
 }
 
 /**
- * All readable places after ($1, $2), found from the top down. There are more if `place` has $3 rows. Defines `place` and
- * `readable`.
+ * All readable places after ($1, $2), found from the top down. If `place` has $3 rows, there can be more. Defines
+ * `place` and `readable`.
  */
 export function placesFromTheTop({ table, type }: PlacedTable, scopeAt: number): string {
   return `
