@@ -33,8 +33,8 @@ import { normalAddress } from "./whitelist/ip-address.ts";
 
 /**
  * Checks access in this order: the token (401), the rate limits (429), the address and the membership's state (403),
- * the permission (403, or 404 on operator routes), which for operations on objects waits until the object is found.
- * Refusals of known callers are audited.
+ * the permission (403, or 404 on operator routes). If an object's policy decides, the permission is checked after the
+ * object is found. Refusals of known callers are audited.
  */
 export interface GateOptions {
   db: Database;
@@ -50,9 +50,9 @@ export type Admission = {
   caller: Caller;
   /** Known once the body is read; an idempotent reply belongs to it. */
   bodySha256: Buffer;
-  /** For operations on objects. */
+  /** Undefined: no objects with policies are involved. */
   standing: PolicyStanding | undefined;
-  /** For lists. */
+  /** Undefined: the operation has no `access.lists`. */
   readScope: ReadScope | undefined;
 } | null;
 
@@ -127,7 +127,7 @@ export function accessGate({
     async authorise({ id, access }, admission, search) {
       if (admission === null || access.object === undefined) return;
       const { caller, standing } = admission;
-      const asking = { reader: db.accountReader(caller.accountId), caller, standing: judged(id, standing) };
+      const asking = { reader: db.accountReader(caller.accountId), caller, standing: requireStanding(id, standing) };
       const refusal = await refusalOfSearch(asking, access, search);
       if (refusal !== undefined) throw deny(id, caller, refusal);
     },
@@ -161,20 +161,20 @@ function admittedTo(
   kept: (() => IdempotentReply) | undefined,
 ): Omit<Admitted, keyof Visitor> {
   const reader =
-    readScope?.isFiltered === true ? db.readerWithKeptPlans(caller.accountId) : db.accountReader(caller.accountId);
+    readScope?.isFiltered === true ? db.genericPlanReader(caller.accountId) : db.accountReader(caller.accountId);
   return {
     caller,
     reader,
     patientReader: () => db.patientReader(caller.accountId),
-    change: (work, reach) => changeFor(db, caller, operationId, kept?.())(work, reach),
+    change: (work, scope) => changeFor(db, caller, operationId, kept?.())(work, scope),
     deny: (message) => deny(operationId, caller, message),
     authorise: async (object, action, row, given = reader) => {
-      const asking = { caller, standing: judged(operationId, standing) };
+      const asking = { caller, standing: requireStanding(operationId, standing) };
       const judgement = await authorise(given, asking, { object, action, row });
       if (!judgement.isAllowed) throw deny(operationId, caller, refusalText(judgement, caller, row));
     },
     readable: () => {
-      if (readScope === undefined) throw new Error(`${operationId} must name in access what it lists`);
+      if (readScope === undefined) throw new Error(`${operationId} calls readable() without access.lists`);
       return readScope;
     },
   };
@@ -204,7 +204,7 @@ function termsOf({ largeBody }: OperationAccess, isGet: boolean, { accountId, fe
   if (isGet) return { limitBytes: QUERY_BODY_BYTES, owner };
   if (largeBody === undefined) return { limitBytes: ORDINARY_BODY_BYTES, owner };
   const { bytes, values, withFeature } = largeBody;
-  const ordinary = { limitBytes: bytes, owner, ...(values === undefined ? {} : { mostValues: values }) };
+  const ordinary = { limitBytes: bytes, owner, ...(values === undefined ? {} : { maxValues: values }) };
   if (withFeature === undefined) return ordinary;
   const { feature } = withFeature;
   if (features.has(feature)) return { ...ordinary, limitBytes: withFeature.bytes };
@@ -223,8 +223,8 @@ function refusalOf({ state, addressAllowed }: Authenticated): string | undefined
   }
 }
 
-function judged(operationId: string, standing: PolicyStanding | undefined): PolicyStanding {
-  if (standing === undefined) throw new Error(`${operationId} must name in access the types of objects that it judges`);
+function requireStanding(operationId: string, standing: PolicyStanding | undefined): PolicyStanding {
+  if (standing === undefined) throw new Error(`${operationId} must have access.object or access.judges`);
   return standing;
 }
 

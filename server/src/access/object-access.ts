@@ -19,12 +19,12 @@ export function sourcesOf({ object, lists, judges = [] }: OperationAccess): read
 
 const NO_SOURCES: readonly PolicySource[] = [];
 
-/** A row, and the action that it belongs to if not that of the operation. */
+/** A row of the table, with its action if that differs from the operation's. */
 type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
 
 /**
- * Undefined: the operation lists no objects with policies, or the caller may see none and owns none. An operation on an
- * object gets a scope in every case, because its policy may admit the caller.
+ * Undefined: the operation lists no objects that can have policies, or the list would be 403 for the caller. An operation
+ * on an object gets a scope in every case, because its policy may admit the caller.
  */
 export async function readScopeOf(
   system: Queryable,
@@ -33,7 +33,7 @@ export async function readScopeOf(
   byTable: boolean,
 ): Promise<ReadScope | undefined> {
   if (lists === undefined || standing === undefined) return undefined;
-  const sources = SOURCES_OF[lists].filter((source) => !standing.absent.has(source));
+  const sources = SOURCES_OF[lists].filter((source) => !standing.absentSources.has(source));
   const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
   if (byTable || object !== undefined) {
     return { ...scope, isFiltered: !byTable || (sources.length > 0 && !caller.groups.has("system-admin")) };
@@ -42,12 +42,12 @@ export async function readScopeOf(
   return isSome ? { ...scope, isFiltered: true } : undefined;
 }
 
-/** The faults of a search that say something about the object. */
+/** These faults of `find` reveal whether the object exists. Others are thrown to every caller. */
 const SEARCH_FAULTS: ReadonlySet<string> = new Set<Fault["code"]>(["not-found", "invalid"]);
 
 /**
- * Why the caller may not use the object that `find` has found, or has not found; undefined if they may. An object that
- * does not exist is 404 only for callers whom the table admits.
+ * Why the caller may not use the object that `find` was to find; undefined if they may. An unknown object is 404 only
+ * for callers with the permission, and a refusal for others.
  */
 export async function refusalOfSearch(
   asking: { reader: Queryable; caller: Caller; standing: PolicyStanding },
@@ -75,16 +75,16 @@ export async function refusalOfSearch(
 }
 
 function foundObject(found: unknown): FoundObject {
-  if (!isRecord(found) || !("policyObject" in found)) throw new Error("find must return the object of the policy");
+  if (!isRecord(found) || !("policyObject" in found)) throw new Error("find must return a policyObject");
   return found as unknown as FoundObject; // typed by the definitions of operations
 }
 
-/** The permission that the caller lacks by the table; undefined if one of the operation's rows admits them. */
+/** The message about the missing permission; undefined if one of the operation's rows allows the call. */
 export function missingPermissionOf(access: OperationAccess, caller: Caller): string | undefined {
   return missingRow(rowsOf(access), caller);
 }
 
-/** The message names the first row. */
+/** The message names the first row only. */
 function missingRow(rows: readonly PermissionRow[], caller: Caller): string | undefined {
   const [first] = rows;
   if (first === undefined || rows.some((row) => isPermitted(row, caller))) return undefined;

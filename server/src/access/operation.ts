@@ -21,13 +21,14 @@ import type { ReadScope } from "./policy/read-scope.ts";
 export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
   /**
-   * For operations whose body selects the action: the gate admits callers with any of these rows, and the handler
-   * checks the right one. With an object, a row can name the action on it that it belongs to.
+   * For operations whose request selects the action or the type of the object: the gate admits callers with any of
+   * these rows, and the handler or the result of `find` selects the right one. `action` is the action on the object
+   * that a row is for, if not that of `object`.
    */
   alternatives?: readonly (PermissionRow & { readonly action?: JudgedAction })[];
   /**
-   * Allows a larger body than ordinary operations, and a still larger one with the feature, where there is one. `values`:
-   * how many JSON values it may have, if more than usual.
+   * Allows a larger body than usual, and a still larger one to accounts with the feature. `values`: how many JSON
+   * values the body may have, if more than usual.
    */
   largeBody?: {
     readonly bytes: number;
@@ -35,22 +36,21 @@ export interface OperationAccess {
     readonly withFeature?: { readonly feature: Feature; readonly bytes: number };
   };
   /**
-   * The object whose policy decides before the table. `find` returns it (`FoundObject`), whether the request names it
-   * in the path, in the query or in the body. The table's refusal waits until then. Of several types, the request names
-   * one.
+   * The object whose policy decides before the permission table. `find` returns it as a `FoundObject`, whether the
+   * path, the query or the body names it. With several types, the request says which.
    */
   object?: { readonly type: ObjectType | readonly ObjectType[]; readonly action: JudgedAction };
-  /** The type of the objects that the operation lists: `readable` says which of them the caller may see. */
+  /** The type of the objects that the operation lists: `readable` says which of them the caller may read. */
   lists?: ObjectType;
-  /** The types of further objects that the handler judges by `authorise`. */
+  /** The types of further objects, which `find` or the handler passes to `authorise`. */
   judges?: readonly ObjectType[];
 }
 
-/** The result of `find` in an operation with an object. */
+/** The result of `find` in an operation with `access.object`. */
 export interface FoundObject {
   /** Undefined: there is no such object. */
   readonly policyObject: PolicyObject | undefined;
-  /** Takes the place of the endpoint's permission, where that depends on the object. */
+  /** Replaces the endpoint's permission if that depends on the object. */
   readonly permission?: PermissionRow & { readonly action?: JudgedAction };
 }
 
@@ -96,7 +96,7 @@ type ChangeScope = "account" | "system";
 export interface AuditNote {
   /** The changed object, as `<kind>/<id>`; never a secret. */
   object: string | null;
-  /** What the change was, for the audit; never a secret. */
+  /** The changed values, as far as the audit shows them; never a secret. */
   detail?: { readonly before: unknown; readonly after: unknown };
 }
 

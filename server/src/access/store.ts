@@ -11,7 +11,7 @@ export interface Authenticated {
   state: "pending" | "active" | "disabled";
   addressAllowed: boolean;
   lastLogin: Date | null;
-  /** Where it was asked for. */
+  /** Undefined: no `sources` were given. */
   standing: PolicyStanding | undefined;
 }
 
@@ -32,7 +32,7 @@ interface TokenRow {
   absent_sources?: PolicySource[];
 }
 
-/** For operations on objects: the caller's groups, and the kinds of policies that the account has none of. */
+/** Columns for operations on objects: the caller's groups, and the kinds of policies that the account has none of. */
 const POLICY_STANDING = `
             array(select e.group_id from effective_group_member e where e.membership_id = m.id) as group_ids,
             array(select source from unnest($3::text[]) source
@@ -41,7 +41,7 @@ const POLICY_STANDING = `
 
 /**
  * Loads everything about a caller that access checks need, in one round trip. Undefined if the token is unknown.
- * `sources` are the kinds of policies that may decide; most operations have none.
+ * `sources` are the kinds of policies that can decide about the operation; most operations have none.
  */
 export async function authenticate(
   system: Queryable,
@@ -74,7 +74,7 @@ export async function authenticate(
     state: row.state,
     addressAllowed: row.address_allowed,
     lastLogin: row.last_login,
-    standing: isJudged ? { groupIds: new Set(row.group_ids), absent: new Set(row.absent_sources) } : undefined,
+    standing: isJudged ? { groupIds: new Set(row.group_ids), absentSources: new Set(row.absent_sources) } : undefined,
     caller: {
       accountId: row.account_id,
       userId: row.user_id,

@@ -10,7 +10,7 @@ import { lockCluster } from "./store/cluster.ts";
 import { countRunning, endBetweenAttempts, lockClaims } from "./store/commands.ts";
 import { beginEnd, beginStart } from "./store/lifecycle.ts";
 
-const MAY = OBJECT_PERMISSIONS.cluster;
+const PERMISSIONS = OBJECT_PERMISSIONS.cluster;
 
 /** Replies at once; GET shows the progress. A request for the current or upcoming state changes nothing. */
 export const changeClusterState = operation({
@@ -23,8 +23,8 @@ export const changeClusterState = operation({
   method: "PUT",
   paths: { "v1.2": "/clusters/:cluster_id/state" },
   access: {
-    permission: MAY.start,
-    alternatives: [{ ...MAY.terminate, action: "terminate" }],
+    permission: PERMISSIONS.start,
+    alternatives: [{ ...PERMISSIONS.terminate, action: "terminate" }],
     object: { type: "cluster", action: "start" },
   },
   params: ClusterParams,
@@ -39,8 +39,8 @@ export const changeClusterState = operation({
   find: clusterInPath,
 
   async handle({ found, body, change, authorise }, { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">) {
-    // The gate admits callers that may do either of the two.
-    await authorise(found.policyObject, body.state, MAY[body.state]);
+    // The gate admits callers who may do either of the two.
+    await authorise(found.policyObject, body.state, PERMISSIONS[body.state]);
     const { message, isBegun } = await change(async (tx, audit) => {
       audit.object = `cluster/${found.id}/${body.state}`;
       return body.state === "start" ? start(tx, found.id) : terminate(tx, found.id, body.force ?? false);

@@ -32,6 +32,7 @@ export const cloneCluster = operation({
   reply: Cluster,
   async find(request) {
     const found = await clusterInPath(request);
+    // The permission to create suffices for reading the original, unless its policy denies that.
     await request.authorise(found.policyObject, "read", MAY_CREATE);
     return found;
   },

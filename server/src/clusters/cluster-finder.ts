@@ -2,7 +2,6 @@ import type { ObjectFinder } from "../access/policy/object-finder.ts";
 import { policyObjectOf } from "./cluster-in-path.ts";
 import { findCluster, lockCluster } from "./store/cluster.ts";
 
-/** For the operations on policies. */
 export const clusterFinder: ObjectFinder = {
   async find(reader, id) {
     const row = await findCluster(reader, { id, name: null });

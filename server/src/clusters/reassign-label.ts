@@ -37,18 +37,18 @@ export const reassignLabel = operation({
     return change(async (tx, audit) => {
       const destination = await lockCluster(tx, found.id);
       if (destination === undefined) throw unknownDestination();
-      const source = await lockLabel(tx, body.label);
-      if (source === undefined) {
-        // Those whom only a policy admits must not learn which labels there are.
+      const previous = await lockLabel(tx, body.label);
+      if (previous === undefined) {
+        // Callers whom only a policy admits must not learn which labels exist.
         const lack = missingPermission(OBJECT_PERMISSIONS.cluster.update, caller);
         throw lack === undefined ? invalid("label", "names no cluster of the account") : deny(lack);
       }
-      const taken = policyObjectOf({ id: source.clusterId, ownerId: source.ownerId });
-      await authorise(taken, "update", OBJECT_PERMISSIONS.cluster.update, tx);
+      const previousCluster = policyObjectOf({ id: previous.clusterId, ownerId: previous.ownerId });
+      await authorise(previousCluster, "update", OBJECT_PERMISSIONS.cluster.update, tx);
       audit.object = `cluster/${destination.id}`;
-      if (source.clusterId === destination.id) return clusterObject(destination);
-      await moveLabel(tx, body.label, source.clusterId, destination.id);
-      if (source.labels === 1) await giveLabel(tx, source.clusterId);
+      if (previous.clusterId === destination.id) return clusterObject(destination);
+      await moveLabel(tx, body.label, previous.clusterId, destination.id);
+      if (previous.labels === 1) await giveLabel(tx, previous.clusterId);
       return clusterObject(await readCluster(tx, destination.id));
     });
   },

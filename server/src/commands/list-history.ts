@@ -14,6 +14,7 @@ const commaList = (description: string) =>
   Type.Optional(
     Type.String({ maxLength: 4096, description: `${description}; a comma-separated list matches any of its entries` }),
   );
+
 /** §4.6. A date without time is the whole day. */
 export const listHistory = operation({
   id: "command_list",
@@ -140,6 +141,7 @@ interface HistoryWindow {
 }
 
 const WINDOW_DAYS = 30;
+
 /** §4.6: both ends inclusive; without a start 30 days before the end, without an end today. */
 function historyWindow(startDate: string | undefined, endDate: string | undefined, now: Date): HistoryWindow {
   const end = endDate === undefined ? today(now) : parseMoment("end_date", endDate);

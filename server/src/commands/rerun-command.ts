@@ -9,7 +9,7 @@ import { laneOf } from "./queue/claim-plan.ts";
 import type { WithMemoryNeed } from "./queue/memory-rules.ts";
 import { findCommand } from "./store/command-row.ts";
 import { findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
-import { SUBMITTING, usedCluster } from "./submit-command.ts";
+import { MAY_SUBMIT, usedCluster } from "./submit-command.ts";
 import { checkEngine } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";
@@ -25,7 +25,7 @@ export const rerunCommand = operation({
   tag: "Commands",
   method: "POST",
   paths: { "v1.2": "/commands/:command_id/rerun" },
-  access: { permission: SUBMITTING, judges: ["cluster"] },
+  access: { permission: MAY_SUBMIT, judges: ["cluster"] },
   params: CommandParams,
   reply: Command,
 
@@ -60,7 +60,7 @@ export const rerunCommand = operation({
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
-      if (kind.needsCluster) await authorise(usedCluster(row), "use", SUBMITTING, tx);
+      if (kind.needsCluster) await authorise(usedCluster(row), "use", MAY_SUBMIT, tx);
       checkEngine(row.engineType, kind);
       services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;

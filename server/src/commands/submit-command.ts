@@ -72,8 +72,8 @@ export interface SubmissionServices
   refreshEngineOf: (accountId: number) => Promise<RefreshEngine>;
 }
 
-/** The policy of the cluster can only refuse: its `start` does not replace this permission. */
-export const SUBMITTING: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
+/** Always needed: the policy of a cluster can refuse a command, but allowing `start` does not replace this permission. */
+export const MAY_SUBMIT: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
 
 /** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
 export const submitCommand = operation({
@@ -84,7 +84,7 @@ export const submitCommand = operation({
   method: "POST",
   paths: { "v1.2": "/commands" },
   access: {
-    permission: SUBMITTING,
+    permission: MAY_SUBMIT,
     largeBody: SUBMISSION_BODY,
     judges: ["cluster"],
   },
@@ -101,8 +101,8 @@ export const submitCommand = operation({
 });
 
 /**
- * Sends the insert, its audit row and the commit together. Therefore the cluster and the app are read and checked first,
- * and again if the label was moved or removed or the app was deleted in between.
+ * Sends the insert, its audit row and the commit together. Therefore the cluster and the app are read and checked
+ * first, and again if the label was moved or removed or the app was deleted in between.
  */
 async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
@@ -112,7 +112,7 @@ async function storeCommand(
   for (let attempt = 1; ; attempt += 1) {
     const reserved = await reserveCommand(services.db.sharedForSubmissions, accountId, command);
     if (reserved === undefined) throw await missingTarget(reader, command);
-    if (kind.needsCluster) await authorise(usedCluster(reserved), "use", SUBMITTING);
+    if (kind.needsCluster) await authorise(usedCluster(reserved), "use", MAY_SUBMIT);
     checkEngine(reserved.engineType, kind);
     services.memoryNeed.check(kind, { ...command, ...reserved, accountId }, reserved.engineType);
     try {
@@ -128,8 +128,11 @@ async function storeCommand(
   }
 }
 
-export function usedCluster({ clusterId, ownerId }: Pick<ReservedCommand, "clusterId" | "ownerId">): PolicyObject {
-  return { type: "cluster", id: clusterId, ownerId };
+export function usedCluster({
+  clusterId,
+  clusterOwnerId,
+}: Pick<ReservedCommand, "clusterId" | "clusterOwnerId">): PolicyObject {
+  return { type: "cluster", id: clusterId, ownerId: clusterOwnerId };
 }
 
 function targetChanged(cause: unknown): Fault {

@@ -39,10 +39,10 @@ export interface Database {
   /** The same for reads that may take long, such as a late page of a history. */
   patientReader(accountId: number): Queryable;
   /**
-   * The same for long statements that find their rows quickly whatever the values are: each connection plans them once,
-   * where planning would otherwise take longer than the search.
+   * The same for long statements whose best plan does not depend on their values: each connection plans them once,
+   * because planning takes longer than finding the rows.
    */
-  readerWithKeptPlans(accountId: number): Queryable;
+  genericPlanReader(accountId: number): Queryable;
   /** Single statements of the owner, each in a transaction of its own. */
   readonly system: Queryable;
   /** The same for the quick statements of every request: they share a connection and are sent together. */
@@ -126,19 +126,17 @@ class PooledDatabase implements Database {
   }
 
   patientReader(accountId: number): Queryable {
-    return this.#reader(accountId, this.#beginPatiently(accountId), this.#limits.patientUnitMs);
+    const { patientStatementMs, patientUnitMs } = this.#limits;
+    const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
+    return this.#reader(accountId, begin, patientUnitMs);
   }
 
-  readerWithKeptPlans(accountId: number): Queryable {
+  genericPlanReader(accountId: number): Queryable {
     return this.#reader(accountId, `${beginAsAccount(accountId)}; set local plan_cache_mode = force_generic_plan`);
   }
 
   #reader(owner: number, begin: string, limitMs = this.#limits.unitMs): Queryable {
     return { query: (text, values = []) => this.#readAsAccount({ owner, begin, limitMs }, text, values) };
-  }
-
-  #beginPatiently(accountId: number): string {
-    return `${beginAsAccount(accountId)}; set local statement_timeout = ${this.#limits.patientStatementMs}`;
   }
 
   stats(): DatabaseStats {
@@ -152,11 +150,8 @@ class PooledDatabase implements Database {
     this.#watch.close();
   }
 
-  #transaction<T>(owner: Owner, begin: string, work: (tx: Tx) => Promise<T>, limitMs?: number): Promise<T> {
-    return this.#inUnit(
-      async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work),
-      limitMs,
-    );
+  #transaction<T>(owner: Owner, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work));
   }
 
   async #transactionOn<T>(client: PoolClient, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -276,7 +271,7 @@ interface AccountRead {
   readonly limitMs: number;
 }
 
-/** A statement after one that failed only says that the transaction has been aborted. */
+/** The statements after a failed one only report that the transaction is aborted: the first failure has the reason. */
 async function firstFailure(sent: readonly Promise<unknown>[], otherwise: unknown): Promise<unknown> {
   const failed = (await Promise.allSettled(sent)).find((outcome) => outcome.status === "rejected");
   return failed === undefined ? otherwise : failed.reason;

@@ -1,6 +1,6 @@
 import { types, type CustomTypesConfig } from "pg";
 
-/** The driver names only scalar types. */
+/** bigint[]; the driver has names for scalar types only. */
 const INT8_ARRAY: number = 1016;
 
 /** Ids and counts are bigint in the database and exact as numbers up to 2^53. */

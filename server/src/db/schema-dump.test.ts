@@ -28,7 +28,7 @@ test("schema.sql creates the same schema on an empty database", async () => {
   expect(await dump("template0", committed)).toBe(committed);
 });
 
-test("functions that run with the rights of their owner are for the role of accounts, and find nothing in a schema of others", async () => {
+test("only accounts may execute functions that run as their owner, and their search_path is fixed", async () => {
   const database = await cloneDatabase();
   const client = new Client(database.connection);
   await client.connect();

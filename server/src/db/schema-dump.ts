@@ -29,7 +29,7 @@ const TYPES = `
    where o.typnamespace = 'public'::regnamespace and o.typtype = 'e' and ${OURS}
    order by o.typname`;
 
-/** PUBLIC may execute every function unless that was revoked. */
+/** PUBLIC may execute every function unless that is revoked. */
 const FUNCTIONS = `
   select rtrim(pg_get_functiondef(o.oid), E'\\n') || ';'
            || case when o.proacl is null or exists (select from aclexplode(o.proacl) a where a.grantee = 0) then ''

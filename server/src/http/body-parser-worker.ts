@@ -6,7 +6,7 @@ import { jsonBody } from "./json-body.ts";
 /** The worker thread of `body-parser.ts`. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
-  readonly mostValues: number;
+  readonly maxValues: number;
 }
 
 export type ParseReply =
@@ -18,10 +18,10 @@ parentPort?.on("message", (request: ParseRequest) => {
   parentPort?.postMessage(parse(request));
 });
 
-function parse({ bytes, mostValues }: ParseRequest): ParseReply {
+function parse({ bytes, maxValues }: ParseRequest): ParseReply {
   try {
-    if (hasMoreValues(bytes, mostValues)) {
-      throw new Fault("malformed", `The body has more than ${mostValues} values.`);
+    if (hasMoreValues(bytes, maxValues)) {
+      throw new Fault("malformed", `The body has more than ${maxValues} values.`);
     }
     const value = jsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     return { kind: "parsed", value, sha256: createHash("sha256").update(bytes).digest() };

@@ -7,10 +7,10 @@ import type { ParseReply, ParseRequest } from "./body-parser-worker.ts";
 /** Bodies of at least this size are parsed in a thread: JSON of this length takes about a millisecond. */
 const THREAD_FROM_BYTES = 128 * 1024;
 /**
- * More than most operations need. Receiving a value costs the main thread as much as parsing it, and about ten times its
- * length in memory; a long string costs little of either.
+ * The default limit. Receiving a value costs the main thread as much as parsing it, and about ten times its length in
+ * memory; a long string costs little of either.
  */
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 const IDLE_MS = 10_000;
 
 export interface ParsedBody {
@@ -33,12 +33,12 @@ export class BodyParser {
     return { value: jsonBody(bytes), sha256: () => createHash("sha256").update(bytes).digest() };
   }
 
-  async parseLarge(bytes: Buffer, mostValues = MOST_VALUES): Promise<ParsedBody> {
+  async parseLarge(bytes: Buffer, maxValues = MAX_VALUES): Promise<ParsedBody> {
     const answer = Promise.withResolvers<ParseReply>();
     this.#waiting.push(answer);
     const worker = this.#start();
     const owned = bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.length ? bytes : copy(bytes);
-    const request: ParseRequest = { bytes: owned, mostValues };
+    const request: ParseRequest = { bytes: owned, maxValues };
     worker.postMessage(request, [owned.buffer as ArrayBuffer]); // `owned` has an ArrayBuffer of its own
     const reply = await answer.promise;
     if (reply.kind === "refused") throw new Fault("malformed", reply.message);

@@ -66,7 +66,10 @@ export function prefixRewrite(prefix: string): PrefixRewrite {
   };
 }
 
-/** The fields of a body with the neutral prefix are unknown, like its paths. Objects inside may have keys of the client. */
+/**
+ * With another prefix, fields such as `svc_user_id` are unknown, like the paths with `svc`. Only top-level fields are
+ * removed, because objects inside may have keys that the client chose.
+ */
 function withoutKeys(body: Record<string, unknown>, keys: ReadonlySet<string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.has(key)));
 }
@@ -75,7 +78,7 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
   const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
   const schemaWord = `{"${from.toUpperCase()}-QUERY-SCHEMA":`;
-  // Swapped, so that the words with the other prefix are unknown, and a text is shown as it was sent.
+  // Both prefixes are swapped: words with the wrong one become unknown, and swapping back restores the text as sent.
   const policyWord = new RegExp(`"(${from}|${to})_(${POLICY_WORDS.join("|")})"`, "g");
   const swapped = (_: string, prefix: string, word: string): string => `"${prefix === from ? to : from}_${word}"`;
   const rewrite = (value: unknown): unknown => {

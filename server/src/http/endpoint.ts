@@ -38,9 +38,9 @@ export interface RequestContext {
 /** Passed to every `find` besides the path parameters. */
 export interface SearchContext extends Pick<RequestContext, "endingSignal"> {
   /**
-   * The fields of the query (GET) or of the body, converted to the types of their schema where that is possible, but
-   * not validated: an object can be named in them. Not for operations whose path names an object that decides about
-   * access, because they search before the body is read.
+   * The fields of the query (GET) or of the body, for operations that name their object there. They are converted to
+   * the types of the schema where possible, but not validated. Throws if `find` runs before the body is read: if the
+   * path names an object that decides about access.
    */
   given: () => Readonly<Record<string, unknown>>;
 }
@@ -94,7 +94,7 @@ export interface Endpoint<Access, Admitted, Services> {
   /** Descriptions of reply headers that only this endpoint sends. */
   replyHeaders?: Readonly<Record<string, string>>;
   /**
-   * Finds the object of the request before the rest of it is validated: an unknown id is 404 whatever the body contains.
+   * Finds the object of the request. Runs before the input is validated: an unknown id is 404 whatever else was sent.
    */
   find?: (
     request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & SearchContext,

@@ -3,16 +3,16 @@ import type { Endpoint } from "./endpoint.ts";
 
 /**
  * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
- * `admit` before any byte of the body is read (401, 403), `enter` once the request is known (idempotency), and for
- * endpoints whose object decides about access, `authorise` once the object is found: before the body, unless the object
- * is named there.
+ * `admit` before any byte of the body is read (401, 403); `enter` before `find` and the handler run; and `authorise`
+ * once the object is found, if objects of the request decide about access. If the path names the object, that is before
+ * the body is read.
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
-  /** Whether objects of the request decide about access, so that `authorise` must be called. */
+  /** Whether objects of the request decide about access: then `authorise` must be called with the outcome of `find`. */
   isJudged(endpoint: Endpoint<Access, Admitted, never>): boolean;
-  /** Throws the refusal (403), or the fault of the search for those who would be admitted. */
+  /** Throws the refusal (403). If nothing was found, only callers without the permission are refused. */
   authorise(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, search: Search): Promise<void>;
   /** How large a body the caller may send; called before the body is read. */
   bodyTerms(endpoint: Endpoint<Access, Admitted, never>, admission: Admission): BodyTerms;
@@ -41,8 +41,8 @@ export interface Arrival {
 /** The limits of a request's body. The gate sets them before any of it is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
-  /** How many JSON values it may have, if more than usual. */
-  readonly mostValues?: number;
+  /** How many JSON values the body may have, if more than usual. */
+  readonly maxValues?: number;
   /** Appended to the error message: how to be allowed a larger body. */
   readonly hint?: string;
   /** The account whose memory for bodies it uses. */

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { invalid } from "../lib/fault.ts";
 
-/** The ends of a period in a query: a date without time is the whole day, a timestamp the whole second. */
+/** An optional query field for the start or the end of a period. */
 export const Moment = (description: string, example: string) =>
   Type.Optional(
     Type.String({
@@ -11,7 +11,9 @@ export const Moment = (description: string, example: string) =>
     }),
   );
 
+/** A date is the whole day, a timestamp the whole second. */
 export interface GivenMoment {
+  /** Milliseconds since 1970. */
   from: number;
   lengthMs: number;
 }

@@ -10,12 +10,13 @@ export interface Found {
   readonly found: unknown;
 }
 
-/** The outcome of a search before the body was read. */
+/** The outcome of a search before the body is read. */
 export type EarlySearch = Found | { readonly fault: Fault };
 
 /**
- * Runs the `find` of an endpoint. If objects decide about access, the gate judges what is found. If the path names the
- * object, that happens before the body is read, so that a refusal comes before the faults of the body.
+ * Runs the `find` of an endpoint. If objects decide about access, the gate then checks what was found. If the path
+ * names the object, both happen before the body is read, so that a refusal (403) comes before the faults of the body
+ * (400, 413).
  */
 export function objectSearch<Access, Admission, Admitted, Services>(
   endpoint: Endpoint<Access, Admitted, Services>,
@@ -44,25 +45,25 @@ export function objectSearch<Access, Admission, Admitted, Services>(
     endingSignal: () => AbortSignal,
   ): Promise<EarlySearch> {
     const given = (): never => {
-      throw new Error(`${endpoint.id} must name its object either in the path or in the body`);
+      throw new Error(`${endpoint.id} has path parameters, so its find cannot use given()`);
     };
     try {
       return await find(request, admission, { ...admitted, given, endingSignal });
     } catch (error) {
-      // An unknown object is reported after a body that is malformed or too large.
+      // 400 and 413 for the body come before 404, so this fault is thrown after the body is read.
       if (error instanceof Fault && error.code === "not-found") return { fault: error };
       throw error;
     }
   }
 
-  /** A GET without a body has no faults that a refusal could come after. */
+  /** For a GET without a body the order makes no difference, so it is searched in the handler as usual. */
   const isBeforeBody = ({ raw }: FastifyRequest): boolean =>
     isJudged && endpoint.params !== undefined && (endpoint.method !== "GET" || hasBody(raw));
 
   return { find, beforeBody, isBeforeBody };
 }
 
-/** A search that finds nothing is a refusal for callers without permission: they must not learn what exists. */
+/** Asks the gate even if nothing was found: callers without permission must not learn what exists. */
 async function authorised(authorise: (search: Search) => Promise<void>, search: () => Promise<Found>): Promise<Found> {
   let result: Found;
   try {

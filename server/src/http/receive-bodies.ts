@@ -36,7 +36,7 @@ export function receiveBodies(
       throw error;
     });
     const small = parser.parseSmall(bytes);
-    if (small === undefined) return settle(request, await parser.parseLarge(bytes, terms.mostValues));
+    if (small === undefined) return settle(request, await parser.parseLarge(bytes, terms.maxValues));
     request.rawBody = bytes;
     return settle(request, small);
   });

@@ -156,7 +156,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The gate's result for the caller; null on routes without a gate. */
     admission: unknown;
-    /** Of operations that find their object before the body is read. */
+    /** Set if the object was searched before the body is read. */
     early: EarlySearch | undefined;
     bodyTerms: BodyTerms | undefined;
     rawReply: ServerResponse | undefined;

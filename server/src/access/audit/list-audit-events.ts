@@ -24,7 +24,10 @@ const AuditEvent = Type.Object({
   request_id: Nullable(Type.String({ description: "The X-Request-Id; for several denials, that of the first" })),
   count: Type.Integer({ description: "Number of denials; those of one token, operation and minute are one event" }),
   detail: Nullable(
-    Type.Object({}, { additionalProperties: true, description: "Of a change of a policy: before and after" }),
+    Type.Object(
+      {},
+      { additionalProperties: true, description: "Values before and after, for changes of policies and of locations" },
+    ),
   ),
 });
 
@@ -57,7 +60,7 @@ export const listAuditEvents = operation({
       Type.String({
         minLength: 1,
         maxLength: MAX_FILTERED_OBJECT_BYTES,
-        description: "<kind>/<id>",
+        description: "The object of the operation, as <kind>/<id>",
         examples: ["cluster/1"],
       }),
     ),

@@ -92,18 +92,19 @@ export interface AuditFilter {
 }
 
 /**
- * The time of an event is that of the start of its transaction, and its id is given at the end, seconds later at most
- * (`unitMs`). So ids and times can be in another order, but not those of events that lie further apart than this.
+ * The time of an event is the start of its transaction, and its id is assigned at the end, at most 12 seconds later
+ * (`requestWork.unitMs`). So events can have ids in another order than their times, but only within that time: the skew
+ * is far larger.
  */
 const SKEW = "interval '5 minutes'";
 const OUTCOMES = ["done", "denied"] as const;
-/** Longer objects (lists of ids) are not in the index. */
+/** Longer texts, such as lists of ids, are not in the index. */
 export const MAX_FILTERED_OBJECT_BYTES = 1024;
 
 /**
- * Newest first. A late page skips ids in the index; only the rows of the page are read. Every combination of filters has
- * an index in the order of ids, if the outcome is given: without one, those of both outcomes are merged. A period is
- * first turned into a range of ids.
+ * Newest first. A late page skips ids in the index; only the rows of the page are read. The indexes for the filters
+ * begin with the filtered columns and the outcome, followed by the id. Without an outcome, the newest events of each
+ * outcome are merged. A period is first turned into a range of ids.
  */
 export async function listAuditEvents(
   reader: Queryable,
@@ -140,8 +141,8 @@ export async function listAuditEvents(
 }
 
 /**
- * SQL: the id of the event that is nearest to the period among those certainly outside of it, or `none`. Not by
- * `coalesce`: row-level security would keep it out of the condition of an index.
+ * SQL for the id of the nearest event that is certainly outside of the period, or `none`. It avoids `coalesce`, because
+ * row-level security would keep that out of the condition of an index.
  */
 function boundary(choice: "max" | "min", isOutside: string, none: number): string {
   const direction = choice === "max" ? "desc" : "asc";
@@ -151,7 +152,7 @@ function boundary(choice: "max" | "min", isOutside: string, none: number): strin
              union all select ${none}) outside)`;
 }
 
-/** None: there is nothing to merge, because the index of all events is in the order of ids. */
+/** The outcomes to merge. Without a filter there are none: the index of all events is in the order of ids. */
 function outcomesOf({ outcome, operation, object, userId }: AuditFilter): readonly (typeof OUTCOMES)[number][] {
   if (outcome !== undefined) return [outcome];
   return operation === undefined && object === undefined && userId === undefined ? [] : OUTCOMES;

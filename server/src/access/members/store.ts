@@ -47,7 +47,7 @@ export async function listMembersOfGroup(reader: Queryable, groupId: number): Pr
   );
 }
 
-/** Everything that decides about the rights of a member besides the objects. */
+/** Everything about a member that decisions about access need. */
 export interface MemberStanding extends Standing {
   membershipId: number;
   email: string;

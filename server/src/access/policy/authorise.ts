@@ -5,48 +5,57 @@ import { isWrite, judge, type JudgedAction, type Judgement, type PolicyChain } f
 import { SOURCES_OF, type PolicyObject, type PolicySource } from "./policy.ts";
 import { readChain } from "./store.ts";
 
-/** What a judgement needs to know about a caller besides their permissions. Read with the token, where it is needed. */
+/** What a decision about an object needs to know about the caller besides their permissions. */
 export interface PolicyStanding {
   readonly groupIds: ReadonlySet<number>;
-  /** The kinds of policies that the account has none of: there is no need to read them. */
-  readonly absent: ReadonlySet<PolicySource>;
+  /** The account has no policies of these kinds, so they need not be read. */
+  readonly absentSources: ReadonlySet<PolicySource>;
 }
 
-/** The one way from an object to a decision: for the gate, for further objects of a request, and for explanations. */
+/**
+ * Decides whether a caller may do something with an object. The gate, handlers with further objects and
+ * `access_explain` all use this function, so an explanation always agrees with the operation.
+ */
 export async function authorise(
   reader: Queryable,
   { caller, standing }: { caller: Pick<Caller, "membershipId" | "groups" | "statements">; standing: PolicyStanding },
   { object, action, row }: { object: PolicyObject; action: JudgedAction; row: PermissionRow },
 ): Promise<Judgement> {
-  const chain = needsNoChain(object, action, standing) ?? (await readChain(reader, object));
+  const chain = emptyChain(object, action, standing) ?? (await readChain(reader, object));
   return judge({ ...caller, groupIds: standing.groupIds }, object, action, row, chain);
 }
 
-function needsNoChain(
+/** Undefined: the policies must be read. A write in a folder needs them, too, to learn whose home the folder is in. */
+function emptyChain(
   { type, place }: PolicyObject,
   action: JudgedAction,
-  { absent }: PolicyStanding,
+  { absentSources }: PolicyStanding,
 ): PolicyChain | undefined {
-  if (!SOURCES_OF[type].every((source) => absent.has(source))) return undefined;
+  if (!SOURCES_OF[type].every((source) => absentSources.has(source))) return undefined;
   if (place !== undefined && place.folderId !== null && isWrite(action)) return undefined;
   return { links: [], homeId: place?.homeId ?? null };
 }
 
 /**
- * The message of a refusal. Callers whom the table does not admit get its text in every case: they must not learn
- * whether the object exists. The others would get 404 for an unknown object anyway.
+ * The message of a refusal. Callers without the permission always get the same text, so that they do not learn whether
+ * the object exists. Callers with the permission may learn it: they get 404 for an unknown object.
  */
 export function refusalText({ by, decided }: Judgement, caller: Caller, row: PermissionRow): string {
   const lack = missingPermission(row, caller);
   if (lack !== undefined) return lack;
   if (by === "home") {
-    return "You may not do this: in the folders of another member it needs a policy that allows it.";
+    return (
+      "You may not do this: in the folders of another member it needs a policy that allows it. " +
+      "Ask that member or a system-admin."
+    );
   }
-  const owner = decided === undefined ? "object" : OWNERS[decided.link.source];
-  return `You may not do this: the policy of the ${owner} denies ${decided?.action ?? "it"}. Ask those who manage it.`;
+  const named = decided === undefined ? "object" : SOURCE_NAMES[decided.link.source];
+  const denied = decided?.action ?? "it";
+  return `You may not do this: the policy of the ${named} denies ${denied}. Ask its owner or a system-admin.`;
 }
 
-const OWNERS: Record<PolicySource, string> = {
+/** For messages. */
+const SOURCE_NAMES: Record<PolicySource, string> = {
   note: "notebook",
   cluster: "cluster",
   scheduler: "schedule",

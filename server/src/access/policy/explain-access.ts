@@ -22,32 +22,37 @@ const Explanation = Type.Object({
   allowed: Type.Boolean(),
   decided_by: OneOf(["state", "system-admin", "owner", "policy", "home", "table"], {
     description:
-      "The user's state; the group system-admin; ownership; a policy; the rule that only a policy admits to writes in " +
-      "another member's folders; or the permission table",
+      "state: the user is not active. system-admin, owner: always allowed. policy: see policy. home: only a policy " +
+      "can allow writing in another member's folders. table: the permission table, see permission",
   }),
   policy: Nullable(
     Type.Object({
       source_type: Type.String({ description: "The object, folder or root whose policy decided" }),
       source_id: Type.Integer(),
-      element: Type.Integer({ description: "The position of the element that decided, from 0" }),
+      element: Type.Integer({ description: "The position of the deciding element, counted from 0" }),
       access: OneOf(["allow", "deny"]),
-      action: Type.String({ description: "The action that this policy was asked for" }),
+      action: Type.String({
+        description: "The action that was looked up; in a folder's policy, write for update and delete",
+      }),
       matched: OneOf(["everyone", "group", "user"]),
       svc_groups: Type.Array(Type.Integer(), { description: "The groups of the user that the element names" }),
     }),
   ),
   permission: Nullable(
-    Type.Object({ groups: Type.Array(Type.String()), role: Type.String() }, { description: "The row of the table" }),
+    Type.Object(
+      { groups: Type.Array(Type.String()), role: Type.String() },
+      { description: "The row of the permission table" },
+    ),
   ),
 });
 
-/** Shows what decides about an action on an object, by the same function that decides. */
 export const explainAccess = operation({
   id: "access_explain",
-  summary: "Explain who may do what with an object",
+  summary: "Explain why a user may or may not use an object",
   description:
-    "Without `user`: the caller's own rights, for those who may read the object. With `user`: for those who may set its " +
-    "policy. `manage` stands for setting the policy.",
+    "Says whether `user` may do `action` with the object, and what decides. Without `user` it explains the caller's " +
+    "own rights, and the caller must be allowed to read the object. With `user`, the caller must be allowed to set " +
+    "its policy. The action `manage` is setting the policy.",
   tag: "Policies",
   method: "GET",
   paths: { v2: "/access/explain" },
@@ -82,13 +87,14 @@ export const explainAccess = operation({
     if (object === undefined) throw notFound();
     const row = objectPermission(type, query.action);
     if (row === undefined) {
-      throw invalid("action", `must be one of ${Object.keys(OBJECT_PERMISSIONS[type]).join(", ")}`);
+      const actions = Object.keys(OBJECT_PERMISSIONS[type]).join(", ");
+      throw invalid("action", `must be one of ${actions} if source_type is ${type}`);
     }
     const user = await findStanding(reader, query.user === undefined ? idOf(caller) : parseReference(query.user));
     if (user === undefined) throw invalid("user", "must be the id or e-mail of a user of the account");
     const action: JudgedAction = query.action === "manage" ? "set-policy" : query.action;
-    const asking = { caller: user, standing: { groupIds: user.groupIds, absent: new Set<PolicySource>() } };
-    const judgement = await authorise(reader, asking, { object, action, row });
+    const subject = { caller: user, standing: { groupIds: user.groupIds, absentSources: new Set<PolicySource>() } };
+    const judgement = await authorise(reader, subject, { object, action, row });
     const isActive = user.state === "active";
     return {
       source_type: type,

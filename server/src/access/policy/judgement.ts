@@ -11,21 +11,22 @@ import {
 import { verdictOf, type Verdict } from "./verdict.ts";
 
 /**
- * Whether a caller may do something with an object, and what decided. Pure: policies, groups and permissions are passed
- * in as data.
+ * Decides whether a caller may do something with an object, and says what decided. Pure: policies, groups and
+ * permissions are passed in as data.
  *
  * | action | allowed by a policy | refused by a policy | otherwise |
  * |---|---|---|---|
- * | of a policy | verdict allow | verdict deny | the table |
- * | `set-policy` | `manage` allowed | `manage`, `read` or `update`/`write` denied | the table |
- * | `view-policy` | `manage` allowed | `read` denied | the table |
- * | `use` (a command on a cluster) | never | `start` denied | the table |
+ * | a `PolicyAction` | it is allowed | it is denied | the table |
+ * | `set-policy` | `manage` is allowed | `manage`, `read` or `update`/`write` is denied | the table |
+ * | `view-policy` | `manage` is allowed | `read` is denied | the table |
+ * | `use` (a command on a cluster) | never | `start` is denied | the table |
  *
- * The owner and system-admins are always allowed. In another member's home the table admits to reading only.
+ * The owner and system-admins are always allowed; for `use` the owner needs the permission of the table as well. In
+ * another member's home the table only allows reading; writing needs a policy.
  */
 export type JudgedAction = PolicyAction | "set-policy" | "view-policy" | "use";
 
-/** A policy that applies to the object; the nearest comes first. */
+/** A policy that applies to the object: its own, or that of a folder or root above it. */
 export interface PolicyLink {
   readonly source: PolicySource;
   readonly sourceId: number;
@@ -33,22 +34,23 @@ export interface PolicyLink {
 }
 
 export interface PolicyChain {
+  /** The nearest first. */
   readonly links: readonly PolicyLink[];
   /** The membership whose home the object lies in; null: `Common`, or not in a folder. */
   readonly homeId: number | null;
 }
 
-export type Judge = Standing & Subject;
+export type JudgedCaller = Standing & Subject;
 
 export interface Judgement {
   readonly isAllowed: boolean;
   readonly by: "system-admin" | "owner" | "policy" | "table" | "home";
-  /** The policy's element that decided, and the action it decided about. */
+  /** Only with `policy`: the element that decided, and the action that was looked up in its policy. */
   readonly decided?: Verdict & { readonly link: PolicyLink; readonly action: PolicyAction };
 }
 
 export function judge(
-  caller: Judge,
+  caller: JudgedCaller,
   object: PolicyObject,
   action: JudgedAction,
   row: PermissionRow,
@@ -57,8 +59,8 @@ export function judge(
   if (action === "use" && !isPermitted(row, caller)) return { isAllowed: false, by: "table" };
   if (caller.groups.has("system-admin")) return { isAllowed: true, by: "system-admin" };
   if (object.ownerId === caller.membershipId) return { isAllowed: true, by: "owner" };
-  for (const [asked, access] of questions(action, object)) {
-    const decided = chainVerdict(caller, object, asked, chain);
+  for (const [policyAction, access] of decidingVerdicts(action, object)) {
+    const decided = chainVerdict(caller, object, policyAction, chain);
     if (decided?.access === access) return { isAllowed: access === "allow", by: "policy", decided };
   }
   if (isWrite(action) && chain.homeId !== null && chain.homeId !== caller.membershipId) {
@@ -67,8 +69,8 @@ export function judge(
   return { isAllowed: isPermitted(row, caller), by: "table" };
 }
 
-/** The verdicts that decide: the first that there is. */
-function questions(action: JudgedAction, { type }: PolicyObject): readonly (readonly [PolicyAction, Access])[] {
+/** The verdicts that decide about an action, in order: the first that the policies contain is final. */
+function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): readonly (readonly [PolicyAction, Access])[] {
   switch (action) {
     case "use":
       return [["start", "deny"]];

@@ -1,11 +1,17 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { ObjectType, PolicyObject } from "./policy.ts";
 
-/** How a slice shows its objects to the operations on policies. `app` passes one in for each type that exists. */
+/**
+ * Finds the objects of a slice for the operations on policies, which know no slice. `compose/services.ts` has one for
+ * each type that exists.
+ */
 export interface ObjectFinder {
   /** Undefined: the account has no such object. */
   find(reader: Queryable, id: number): Promise<PolicyObject | undefined>;
-  /** Locks the object, whose policy is about to be replaced. False: it has been deleted. */
+  /**
+   * Locks the object before its policy is replaced; `hasPolicy` says whether the new one has elements. False: the
+   * object has been deleted.
+   */
   lockForPolicy(tx: Tx, id: number, hasPolicy: boolean): Promise<boolean>;
 }
 

@@ -5,7 +5,7 @@ import { invalid } from "../../lib/fault.ts";
 import type { ObjectFinder, WithObjectFinders } from "./object-finder.ts";
 import { SOURCE_TYPES, type ObjectType, type PolicyObject } from "./policy.ts";
 
-/** `source_type` and `source_id` name an object in the body of a PUT, or in the query or the body of a GET. */
+/** The fields that name an object: in the body of a PUT, in the query or the body of a GET. */
 export const SourceFields = {
   source_id: Type.String({ minLength: 1, maxLength: 20, description: "The id of the object", examples: ["1"] }),
   source_type: OneOf(SOURCE_TYPES, { description: "The type of the object", examples: ["note"] }),
@@ -30,7 +30,7 @@ export async function objectInRequest<Type extends ObjectType>(
   if (type === undefined) throw invalid("source_type", `must be one of ${types.join(", ")}`);
   if (givenId === undefined) throw invalid("source_id", "is required");
   const id = typeof givenId === "string" && /^\d{1,16}$/.test(givenId.trim()) ? Number(givenId) : NaN;
-  if (!Number.isSafeInteger(id)) throw invalid("source_id", "must be the id of an object");
+  if (!Number.isSafeInteger(id)) throw invalid("source_id", "must be the id of an object, a whole number");
   const finder = objectFinders[type];
   return { type, id, finder, policyObject: await finder?.find(reader, id) };
 }

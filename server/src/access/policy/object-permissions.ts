@@ -1,14 +1,13 @@
 import type { PermissionRow } from "../permission.ts";
 import type { ObjectType, PolicyAction } from "./policy.ts";
 
-/**
- * The rows of the permission table (§5) for objects: they decide where no policy has a verdict. Operations take their
- * row from here, and so does the explanation of a caller's rights. `manage` is setting an object's policy; viewing it
- * takes `read`.
- */
 const both = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-user", "system-admin"], role });
 const admins = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-admin"], role });
 
+/**
+ * The rows of the permission table (§5) for objects: they decide where no policy has a verdict. The operations and
+ * `access_explain` share them. `manage` is setting the policy. Viewing it needs `read`, but for folders `manage`.
+ */
 export const OBJECT_PERMISSIONS = {
   cluster: {
     read: both("cluster:read"),

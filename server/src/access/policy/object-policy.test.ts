@@ -104,7 +104,7 @@ describe("PUT object_policy/policy", () => {
         [foreign, 98_765_432].map((each) =>
           set([{ access: "allow" }, { access: "deny", action: ["all"], condition: { [list]: [each] } }]).refused(
             422,
-            new RegExp(`^policy\\[1\\]\\.condition\\.${list} must name users and groups of the account`),
+            new RegExp(`^policy\\[1\\]\\.condition\\.${list} must be ids of .* of the account`),
           ),
         ),
       );

@@ -2,13 +2,13 @@ import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { SOURCE_ACTIONS, type Policy, type PolicyElement, type SourceType } from "./policy.ts";
 
-/** §2.6: a policy comes as the JSON text of an array of `{access, action, condition}`. */
 export const MAX_ELEMENTS = 200;
-/** Each id of a policy is a row for every action. */
+/** Each id is stored as one row of `policy_rule` per action. */
 const MAX_IDS = 2000;
 
 const FORM = "[{access, action, condition: {svc_users, svc_groups}}]";
 
+/** §2.6: a policy is sent as the JSON text of an array. */
 export function parsePolicy(text: string, type: SourceType | "folder"): Policy {
   let value: unknown;
   try {
@@ -20,7 +20,9 @@ export function parsePolicy(text: string, type: SourceType | "folder"): Policy {
   if (value.length > MAX_ELEMENTS) throw invalid("policy", `must have at most ${MAX_ELEMENTS} elements`);
   const policy = value.map((element: unknown, index) => parseElement(element, `policy[${index}]`, type));
   const ids = policy.reduce((sum, { users = [], groups = [] }) => sum + users.length + groups.length, 0);
-  if (ids > MAX_IDS) throw invalid("policy", `must name at most ${MAX_IDS} users and groups in all: use groups`);
+  if (ids > MAX_IDS) {
+    throw invalid("policy", `must name at most ${MAX_IDS} users and groups: name groups instead of their users`);
+  }
   return policy;
 }
 
@@ -30,7 +32,7 @@ function parseElement(element: unknown, field: string, type: SourceType | "folde
   if (access !== "allow" && access !== "deny") throw invalid(`${field}.access`, "must be allow or deny");
   if (action === null) {
     if (condition === null) return { access };
-    throw invalid(`${field}.action`, "is required with a condition");
+    throw invalid(`${field}.action`, "is required with a condition: name the actions, or all");
   }
   return {
     access,
@@ -48,7 +50,7 @@ function parseActions(value: unknown, field: string, type: SourceType | "folder"
   return [...new Set(value)];
 }
 
-/** An empty list is the same as none, but a condition without any id would apply to nobody. */
+/** A condition without any id is refused: it would apply to nobody. */
 function parseCondition(value: unknown, field: string): Pick<PolicyElement, "users" | "groups"> {
   if (!isRecord(value)) throw invalid(field, "must be an object with svc_users, svc_groups or both");
   const users = parseIds(value.svc_users ?? [], `${field}.svc_users`);
@@ -63,7 +65,9 @@ function parseIds(value: unknown, field: string): number[] {
   if (!Array.isArray(value)) throw invalid(field, "must be an array of ids");
   const ids = value.map((each: unknown) => {
     const id = typeof each === "string" && /^\d{1,16}$/.test(each) ? Number(each) : each;
-    if (typeof id !== "number" || !Number.isSafeInteger(id) || id < 1) throw invalid(field, "must be an array of ids");
+    if (typeof id !== "number" || !Number.isSafeInteger(id) || id < 1) {
+      throw invalid(field, "must be an array of ids, each a whole number from 1");
+    }
     return id;
   });
   return [...new Set(ids)];

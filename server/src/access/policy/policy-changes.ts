@@ -6,12 +6,11 @@ import type { AuditNote } from "../operation.ts";
 import { SOURCE_ACTIONS, type Policy, type PolicyElement, type PolicyObject } from "./policy.ts";
 import { knownSubjects, lockPolicy, readPolicy, replacePolicy, sourceOf, unknownSubjects } from "./store.ts";
 
-/** Setting and viewing the policy of any object, for `object_policy` and for folders. */
 export const PolicyText = Type.String({
   maxLength: 262_144,
   description:
-    "The JSON text of an array of elements {access, action, condition}; replaces the whole policy. An element without " +
-    "condition applies to everyone, and one with access alone to every action",
+    "The JSON text of an array of elements {access, action, condition}. It replaces the whole policy. An element " +
+    "without condition applies to everyone; one with access alone applies to everyone and every action",
   examples: ['[{"access":"allow","action":["read"]}]'],
 });
 
@@ -33,28 +32,28 @@ export const PolicyElementReply = Type.Object(
 
 type ShownElement = Static<typeof PolicyElementReply>;
 
-/** Replaces the policy of the object, which the caller has locked. `policy` comes from `parsePolicy`. */
+/** Replaces the policy of an object, and describes the change in `audit`. The object must be locked before. */
 export async function setPolicy(
   tx: Tx,
   audit: AuditNote,
   object: PolicyObject,
   policy: Policy,
 ): Promise<ShownElement[]> {
-  const owner = sourceOf(object);
-  if (owner === null) throw new Error("objects of this type have no policy");
+  const key = sourceOf(object);
+  if (key === null) throw new Error("objects of this type have no policy");
   await checkSubjects(tx, policy);
-  lockPolicy(tx, owner.source, owner.sourceId);
-  const { before } = await replacePolicy(tx, owner.source, owner.sourceId, policy);
+  lockPolicy(tx, key.source, key.sourceId);
+  const { before } = await replacePolicy(tx, key.source, key.sourceId, policy);
   const after = policy.map(shownElement);
-  audit.object ??= `${owner.source}/${owner.sourceId}`;
+  audit.object ??= `${key.source}/${key.sourceId}`;
   audit.detail = { before: before.map(shownElement), after };
   return after;
 }
 
-/** Without the users and groups that do not exist any more, so that a policy can be sent back as it is shown. */
+/** Leaves out users and groups that do not exist any more, so that a policy can be sent back as it is shown. */
 export async function shownPolicy(reader: Queryable, object: PolicyObject): Promise<ShownElement[]> {
-  const owner = sourceOf(object);
-  const policy = owner === null ? [] : await readPolicy(reader, owner.source, owner.sourceId);
+  const key = sourceOf(object);
+  const policy = key === null ? [] : await readPolicy(reader, key.source, key.sourceId);
   const known = await knownSubjects(reader, subjectsOf(policy));
   return policy.flatMap((element) => {
     const { users, groups, ...rest } = element;
@@ -63,7 +62,7 @@ export async function shownPolicy(reader: Queryable, object: PolicyObject): Prom
       users: (users ?? []).filter((id) => known.users.has(id)),
       groups: (groups ?? []).filter((id) => known.groups.has(id)),
     };
-    // Without any id it applies to nobody; shown without a condition it would apply to everyone.
+    // The element applies to nobody now. Without its condition it would seem to apply to everyone.
     if (left.users.length === 0 && left.groups.length === 0) return [];
     return [shownElement({ ...rest, ...left })];
   });
@@ -74,14 +73,15 @@ async function checkSubjects(tx: Tx, policy: Policy): Promise<void> {
   const [users, groups] = [new Set(unknown.users), new Set(unknown.groups)];
   for (const [index, element] of policy.entries()) {
     const user = element.users?.find((id) => users.has(id));
-    if (user !== undefined) throw unknownSubject(index, "svc_users", `${user} is not the id of a user`);
+    if (user !== undefined) {
+      const rule = `must be ids of users of the account, as get_users shows them: ${user} is not`;
+      throw invalid(`policy[${index}].condition.svc_users`, rule);
+    }
     const group = element.groups?.find((id) => groups.has(id));
-    if (group !== undefined) throw unknownSubject(index, "svc_groups", `${group} is not the id of a group`);
+    if (group !== undefined) {
+      throw invalid(`policy[${index}].condition.svc_groups`, `must be ids of groups of the account: ${group} is not`);
+    }
   }
-}
-
-function unknownSubject(index: number, list: string, problem: string) {
-  return invalid(`policy[${index}].condition.${list}`, `must name users and groups of the account: ${problem}`);
 }
 
 function subjectsOf(policy: Policy): { users: number[]; groups: number[] } {

@@ -1,7 +1,7 @@
 /**
  * The policies on objects (§2.6, §4.11, §4.14). A policy says who may do what with one object; a folder's policy also
- * applies to everything below the folder. The operations of an object are judged in this order: owner and system-admins
- * are allowed, then the nearest policy with a verdict decides, then the permission table (judgement.ts).
+ * applies to everything below the folder. The owner and system-admins are allowed everything. For others the nearest
+ * policy with a verdict decides, and if there is none, the permission table (judgement.ts).
  */
 export const OBJECT_TYPES = ["note", "cluster", "scheduler", "environment", "folder", "dashboard"] as const;
 export type ObjectType = (typeof OBJECT_TYPES)[number];
@@ -12,12 +12,12 @@ export type SourceType = (typeof SOURCE_TYPES)[number];
 
 export type FolderType = "notes" | "notebook_dashboards";
 
-/** The owners of stored policies: objects, folders, and the roots of folders, which have no rows of their own. */
+/** What a stored policy can belong to: an object, a folder, or a root of folders, which has no row of its own. */
 export type PolicySource = SourceType | "folder" | `${FolderType}_root`;
 
 export type PolicyAction = "read" | "update" | "write" | "delete" | "start" | "terminate" | "manage";
 
-/** The actions that elements can name, besides `all`. */
+/** The actions that the elements of a policy can name, besides `all`. */
 export const SOURCE_ACTIONS = {
   note: ["read", "update", "delete", "manage"],
   cluster: ["read", "update", "delete", "manage", "start", "terminate"],
@@ -43,16 +43,16 @@ export type Policy = readonly PolicyElement[];
 export interface Place {
   readonly type: FolderType;
   readonly folderId: number | null;
-  /** The membership whose home it is; only known, and only needed, without a folder. */
+  /** The membership whose home it is; null for `Common`. Not used with a folder. */
   readonly homeId: number | null;
 }
 
-/** What the judgement of an operation needs to know about its object. */
+/** What a decision about access needs to know about the object. */
 export interface PolicyObject {
   readonly type: ObjectType;
   /** Null: a root folder. */
   readonly id: number | null;
-  /** The membership that owns it. */
+  /** The membership that owns it; null if there is none. */
   readonly ownerId: number | null;
   /** The folder that it lies in; a folder lies in itself. Absent for objects outside folders. */
   readonly place?: Place;
@@ -75,7 +75,7 @@ export const SOURCES_OF: Record<ObjectType, readonly PolicySource[]> = {
   dashboard: ["folder", "notebook_dashboards_root"],
 };
 
-/** The action that the policy of a folder is asked for when an object in it is used. */
+/** The action to look up in the policy of a folder for an action on an object in it. */
 export function folderAction(type: ObjectType, action: PolicyAction): PolicyAction {
   if (action === "read") return "read";
   return action === "manage" && type !== "dashboard" ? "manage" : "write";

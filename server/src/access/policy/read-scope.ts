@@ -11,15 +11,17 @@ export interface ReadScope {
   readonly groupIds: readonly number[];
 }
 
-/** The values of a statement that asks for verdicts; `verdictOn` names them by their position. */
+/**
+ * The values of a statement that contains the SQL of the functions below. Their `first` is the position of the first of
+ * these values in the statement.
+ */
 export function scopeValues({ byTable, membershipId, groupIds }: ReadScope): readonly [boolean, number, number[]] {
   return [byTable, membershipId, [...groupIds]];
 }
 
 /**
- * SQL for the verdict on an action, by default reading, of the policy of `source` and `id` (SQL expressions), for the
- * caller: even allows, odd denies, null is no verdict. `first` is the position of the first of the `scopeValues` in the
- * statement. Reads all rules of the policy: use `verdictsOf` for many objects.
+ * SQL for the caller's verdict in one policy, which the SQL expressions `source` and `id` name: an even weight allows,
+ * an odd one denies, null is no verdict. It reads all rules of the policy: use `verdictsOf` for many objects.
  */
 export function verdictOn(source: string, id: string, first: number, action: PolicyAction = "read"): string {
   const actions = matchingActions(action).map((each) => `'${each}'`);
@@ -30,16 +32,17 @@ export function verdictOn(source: string, id: string, first: number, action: Pol
 }
 
 /**
- * SQL: whether an object outside folders is shown; `weight` is the expression of its policy's verdict, `owner` that of
- * its owner.
+ * SQL for whether an object outside folders is shown. `weight` is the SQL expression of the verdict of its policy,
+ * `owner` that of its owner.
  */
 export function isReadable(weight: string, owner: string, first: number): string {
   return `(${owner} is not distinct from $${first + 1}::bigint or coalesce(${weight} % 2 = 0, $${first}::boolean))`;
 }
 
 /**
- * SQL: the verdicts on reading of all policies of `source` that have one for the caller, as rows of source_id and
- * weight. Found by an index, so the work grows with the policies that name the caller, a group of theirs or everyone.
+ * SQL for all policies of `source` that have a verdict on reading for the caller, as rows of source_id and weight. They
+ * are found by an index, so the work grows only with the policies that name the caller, one of their groups or
+ * everyone.
  */
 export function verdictsOf(source: string, first: number): string {
   const actions = matchingActions("read").map((action) => `'${action}'`);

@@ -2,13 +2,19 @@ import type { FolderType } from "./policy.ts";
 import { verdictsOf } from "./read-scope.ts";
 
 /**
- * SQL for the folders of the type whose contents the caller may read: from the readable roots and the folders with a
- * policy that allows reading, down to those with a policy that denies it. The work grows with them and with the policies,
- * not with what is hidden. Defines `below` (their ids), `root_verdict` and `allowed_root` in a recursive `with`; `first`
- * is the position of the first of the `scopeValues`.
+ * SQL for the folders of the type whose contents the caller may read, as parts of a `with recursive`. The search starts
+ * at the readable roots and at the folders whose policy allows reading, and ends at folders whose policy denies it. The
+ * work grows with the readable folders and with the policies, not with what is hidden. `first` is as in `scopeValues`.
  *
- * Nothing is found twice, so no `union` removes duplicates: its hash table, sized by guesses of the planner, would cost
- * far more than the search.
+ * | part | rows |
+ * |---|---|
+ * | `below` | the ids of the readable folders |
+ * | `root_verdict` | the policies of roots with a verdict for the caller |
+ * | `allowed_root` | the roots whose policy allows reading |
+ * | `folder_home` | the roots that have folders; empty if the table does not allow reading |
+ *
+ * `union all`, because nothing is found twice: the planner overestimates the rows, and the hash table of `union` would
+ * cost more than the search. `folder_home` finds each root by one step in the index instead of reading all folders.
  */
 export function readableTree(type: FolderType, first: number): string {
   const inRoot = `x.type = '${type}' and x.place_parent = 0`;

@@ -16,13 +16,14 @@ export const ObjectPolicyReply = Type.Object({
   policy: Type.Array(PolicyElementReply),
 });
 
-/** §4.14. The permission is that of the object's type, so the gate learns it from `find`. */
+/** §4.14. The permission depends on the type of the object, so `find` returns it. */
 export const setObjectPolicy = operation({
   id: "object_policy_set",
   summary: "Set the policy of an object",
   description:
-    "Replaces the whole policy; an empty array removes it. For the owner, system-admins, those whom the policy allows " +
-    "manage, and roles that allow manage on the type, unless the policy denies them manage, read or update.",
+    "Replaces the whole policy; an empty array removes it. Allowed for the owner, system-admins, and users whom the " +
+    "policy allows manage; also for users with a role that allows manage on the type, unless the policy denies them " +
+    "manage, read or update.",
   tag: "Policies",
   method: "PUT",
   paths: { "v1.2": "/object_policy/policy" },
@@ -44,7 +45,7 @@ export const setObjectPolicy = operation({
   async find({ given, reader }, services: WithObjectFinders) {
     const fields = given();
     const named = await objectInRequest(fields, SOURCE_TYPES, reader, services);
-    // A type without objects yet: what is sent is checked nevertheless.
+    // No objects of this type exist yet: an invalid policy is 422 nevertheless, a valid one 404.
     if (named.finder === undefined) {
       if (typeof fields.policy !== "string") throw invalid("policy", "must be a string");
       parsePolicy(fields.policy, named.type);

@@ -3,7 +3,7 @@ import type { PolicyChain } from "./judgement.ts";
 import type { ObjectType, Place, Policy, PolicyObject, PolicySource } from "./policy.ts";
 import { matchingActions, rulesOf } from "./rules.ts";
 
-/** The source of the policy of an object itself. Null: objects of its type have none. */
+/** The key of the object's own policy. Null: objects of its type have none. */
 export function sourceOf({ type, id, place }: PolicyObject): { source: PolicySource; sourceId: number } | null {
   if (type === "dashboard") return null;
   if (type !== "folder") return id === null ? null : { source: type, sourceId: id };
@@ -30,6 +30,7 @@ interface ChainRow {
   homeId: number | null;
 }
 
+/** `place` orders the policies: -1 is the object's own, 0 and up are its folders by depth, 1000 is the root. */
 async function readPlacedChain(
   reader: Queryable,
   own: { source: PolicySource; sourceId: number } | null,
@@ -107,7 +108,7 @@ export function deletePolicies(tx: Tx, source: PolicySource, sourceIds: readonly
   tx.send("delete from object_policy where source_type = $1 and source_id = any ($2)", [source, [...sourceIds]]);
 }
 
-/** Serialises the changes of one policy, so that the audit shows each change from the previous one. */
+/** Lets concurrent changes of one policy wait for each other, so that `before` in the audit is the previous `after`. */
 export function lockPolicy(tx: Tx, source: PolicySource, sourceId: number): void {
   tx.send(
     `select pg_advisory_xact_lock(hashtextextended('headgate policy ' || $1 || ' ' || $2::bigint, current_account_id()))`,
@@ -115,23 +116,23 @@ export function lockPolicy(tx: Tx, source: PolicySource, sourceId: number): void
   );
 }
 
-/** Where the owners of objects are found, for the types that have objects. */
-const OWNED: Partial<Record<ObjectType, string>> = {
+/** The tables with owners, as the beginning of a query, for the types that have objects. */
+const OWNED_OBJECTS: Partial<Record<ObjectType, string>> = {
   cluster: "cluster where deleted_at is null and",
   note: "note where",
   folder: "folder where",
   dashboard: "dashboard where",
 };
 
-/** Whether the caller owns an object of the type, or any policy of these sources allows them to read something. */
+/** Whether the caller owns an object of the type, or any policy of these sources has an element that allows reading. */
 export async function mayReadSomething(
   system: Queryable,
   accountId: number,
   { type, sources }: { type: ObjectType; sources: readonly PolicySource[] },
   { membershipId, groupIds }: { membershipId: number; groupIds: readonly number[] },
 ): Promise<boolean> {
-  const owned = OWNED[type];
-  // One condition for each kind, so that the index finds the rules.
+  const owned = OWNED_OBJECTS[type];
+  // One `exists` for each kind of subject, so that each uses the index.
   const allowed = [
     "kind = 0 and subject_id = 0",
     "kind = 1 and subject_id = any ($3)",
@@ -151,7 +152,7 @@ export async function mayReadSomething(
   return row?.some ?? false;
 }
 
-/** Those of the ids that are no members or groups of the account. Locks the others until the transaction ends. */
+/** The ids that are no members or groups of the account. Locks the others until the transaction ends. */
 export async function unknownSubjects(
   tx: Tx,
   { users, groups }: { users: readonly number[]; groups: readonly number[] },
@@ -169,7 +170,7 @@ export async function unknownSubjects(
   return { users: without(users, knownUsers), groups: without(groups, knownGroups) };
 }
 
-/** Those of the ids that still exist. */
+/** The ids that still exist. */
 export async function knownSubjects(
   reader: Queryable,
   { users, groups }: { users: readonly number[]; groups: readonly number[] },

@@ -3,8 +3,8 @@ import type { Admitted } from "../operation.ts";
 import { missingPermission, type PermissionRow } from "../permission.ts";
 
 /**
- * The refusal of a further object of a request that does not exist. Callers whom the table does not admit get the same
- * refusal as for an object that they may not use, so they do not learn what exists. Undefined: the table admits them.
+ * The refusal if a further object of a request does not exist. Callers without the permission get the same refusal as
+ * for an object that they may not use, so they do not learn what exists. Undefined: the caller has the permission.
  */
 export function refusalOfUnknown(
   row: PermissionRow,

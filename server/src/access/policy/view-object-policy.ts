@@ -13,8 +13,8 @@ export const viewObjectPolicy = operation({
   id: "object_policy_view",
   summary: "View the policy of an object",
   description:
-    "Users and groups that do not exist any more are left out. For those who may read objects of the type, unless the " +
-    "policy denies them read, and for those whom it allows manage.",
+    "Users and groups that do not exist any more are left out. Allowed for users with the permission to read objects " +
+    "of the type, unless the policy denies them read, and for users whom it allows manage.",
   tag: "Policies",
   method: "GET",
   paths: { "v1.2": "/object_policy/policy" },

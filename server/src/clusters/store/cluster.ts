@@ -10,7 +10,7 @@ export interface ClusterRow extends ClusterSettings {
   id: number;
   accountId: number;
   labels: string[];
-  /** The membership that created it. The default cluster has none. */
+  /** The membership that created it. Null for the default cluster, and if that member has been deleted. */
   ownerId: number | null;
   /** The sealed token of a connect or standalone engine. */
   token: Buffer | null;

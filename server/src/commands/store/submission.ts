@@ -35,8 +35,7 @@ export interface ReservedCommand {
   id: number;
   createdAt: Date;
   clusterId: number;
-  /** The owner of the cluster. */
-  ownerId: number | null;
+  clusterOwnerId: number | null;
   /** The engine of the cluster; a connect engine runs SQL only. */
   engineType: string;
   /** The heap that its app or else its cluster gives to drivers. */
@@ -49,7 +48,7 @@ export interface ReservedCommand {
  */
 const RESERVE_COMMAND = `
   select nextval(pg_get_serial_sequence('command', 'id')) as id, now() as "createdAt", l.cluster_id as "clusterId",
-         cluster.owner_id as "ownerId",
+         cluster.owner_id as "clusterOwnerId",
          cluster.engine ->> 'type' as "engineType", ${CONFIGURED_HEAP} as "configuredHeap",
          set_config('synchronous_commit', 'off', true)
     from cluster_label l join cluster on cluster.id = l.cluster_id and cluster.account_id = l.account_id
@@ -57,9 +56,9 @@ const RESERVE_COMMAND = `
    where l.account_id = $1 and l.label = $2 and ($3::bigint is null or app.id is not null)`;
 
 /**
- * Reserves an id and reads the cluster and the app. Runs as the owner of the database and bypasses row-level security, so
- * it filters by account id; the insert checks the account again. Undefined: the account has no cluster with that label,
- * or no such app.
+ * Reserves an id and reads the cluster and the app. Runs as the owner of the database and bypasses row-level security,
+ * so it filters by account id; the insert checks the account again. Undefined: the account has no cluster with that
+ * label, or no such app.
  */
 export async function reserveCommand(
   system: Queryable,
@@ -146,11 +145,11 @@ export async function hasLabel(reader: Queryable, label: string): Promise<boolea
   return (await reader.query("select from cluster_label where label = $1", [label])).length > 0;
 }
 
-type RerunCommand = CommandRow & Pick<ReservedCommand, "ownerId" | "engineType" | "configuredHeap">;
+type RerunCommand = CommandRow & Pick<ReservedCommand, "clusterOwnerId" | "engineType" | "configuredHeap">;
 
 /**
- * Inserts the same command again, with its text and macro values. The label is looked up again. Undefined: no cluster has
- * the label any more, or the app was deleted.
+ * Inserts the same command again, with its text and macro values. The label is looked up again. Undefined: no cluster
+ * has the label any more, or the app was deleted.
  */
 export async function insertRerun(
   tx: Tx,
@@ -183,7 +182,8 @@ export async function insertRerun(
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
-     select ${COMMAND_COLUMNS}, owner_id as "ownerId", engine_type as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
+     select ${COMMAND_COLUMNS}, owner_id as "clusterOwnerId", engine_type as "engineType",
+            ${CONFIGURED_HEAP} as "configuredHeap"
        from c, target cluster left join used_app app on true`,
     [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB, rerun.kind],
   );

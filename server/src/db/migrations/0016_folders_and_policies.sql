@@ -3,15 +3,17 @@
 alter table cluster add column owner_id bigint references membership (id) on delete set null;
 create index cluster_by_owner on cluster (owner_id) where owner_id is not null;
 
--- Before and after of a change.
+-- The changed values, as {before, after}.
 alter table audit_event add column detail jsonb;
--- For the filters: each index has the events of a page next to each other, also if other filters select as many events.
+-- One index for each combination of filters that can select many events: all events of a page are next to each other in
+-- it, in the order of their ids. A single index per column would have to skip the events that the other filter
+-- excludes.
 create index audit_event_by_outcome on audit_event (account_id, outcome, id desc);
 create index audit_event_by_operation on audit_event (account_id, operation, outcome, id desc);
 create index audit_event_by_user on audit_event (account_id, user_id, outcome, id desc);
 create index audit_event_by_user_and_operation on audit_event (account_id, user_id, operation, outcome, id desc);
--- Lists of ids can be longer than an entry of an index may be. One object has few events, so those of another operation
--- or user are skipped inside the index.
+-- An object can be a list of ids, which is too long for an index. One object has few events, so a filter by operation
+-- or user skips the others inside this index.
 create index audit_event_by_object on audit_event (account_id, object, outcome, id desc) include (operation, user_id)
   where octet_length(object) <= 1024;
 create index audit_event_by_time on audit_event (account_id, at, id);
@@ -25,11 +27,11 @@ create table folder (
   name text not null,
   parent_id bigint references folder (id),
   home_id bigint references membership (id) on delete cascade,
-  -- For indexes: row-level security keeps conditions on expressions such as coalesce out of them.
+  -- Columns for the indexes: with row-level security, an index on an expression such as coalesce is not used.
   place_parent bigint not null generated always as (coalesce(parent_id, 0)) stored,
   place_home bigint not null generated always as (coalesce(home_id, 0)) stored,
   owner_id bigint references membership (id) on delete set null,
-  -- At least the number of levels below the folder: a move checks the depth of what is below without reading it.
+  -- An upper bound of the levels below the folder, so that a move can check their depth without reading them.
   height smallint not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -41,8 +43,8 @@ create index folder_by_parent on folder (parent_id, id) where parent_id is not n
 create index folder_by_home on folder (home_id) where home_id is not null;
 create index folder_by_owner on folder (owner_id) where owner_id is not null;
 
--- A note without a folder lies directly in the root of home_id, or in `Common`. Texts are in note_content, so that lists
--- do not read them.
+-- A note without a folder lies directly in the root of home_id, or in `Common`. Texts are in note_content, so that
+-- lists do not read them.
 create table note (
   id bigint generated always as identity primary key,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
@@ -56,7 +58,7 @@ create table note (
   label text,
   owner_id bigint references membership (id) on delete set null,
   user_id bigint references app_user (id),
-  -- has a row in object_policy
+  -- whether it has a row in object_policy
   has_policy boolean not null default false,
   bytes bigint not null default 0,
   created_at timestamptz not null default now(),
@@ -118,8 +120,8 @@ create table dashboard_content (
 create index dashboard_content_by_account on dashboard_content (account_id);
 
 -- A policy as it was set. The sources of roots are `notes_root` and `notebook_dashboards_root`, with the membership of
--- the home as id, or 0 for `Common`. Sources are rows of several tables, so the operation that deletes an object deletes
--- its policy too.
+-- the home as id, or 0 for `Common`. Sources are rows of several tables, so the operation that deletes an object
+-- deletes its policy too.
 create table object_policy (
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
   source_type text not null check (source_type in
@@ -130,8 +132,8 @@ create table object_policy (
   primary key (account_id, source_type, source_id)
 );
 
--- The same policies for lists: one row per element, action and subject. The verdict on an action is the largest weight
--- of the rows that match caller and action; odd means deny (access/policy/rules.ts).
+-- The same policies in the form that lists use: one row per element, action and subject. The largest weight of the rows
+-- that match caller and action is the verdict; an odd weight denies (access/policy/rules.ts).
 create table policy_rule (
   account_id bigint not null default current_account_id(),
   source_type text not null,
@@ -148,8 +150,8 @@ create table policy_rule (
 create index policy_rule_by_subject on policy_rule (account_id, source_type, kind, subject_id, action)
   include (source_id, weight);
 
--- The member of the account with an e-mail address. Row-level security would keep the index on lower(email) from being
--- used, so this runs as the owner, for the account in context only.
+-- The member of the current account with an e-mail address. It runs as the owner, because row-level security would
+-- prevent the use of the index on lower(email).
 create function member_with_email(given text)
   returns table (membership_id bigint, email text)
   language sql stable security definer set search_path = pg_catalog, pg_temp
@@ -160,8 +162,8 @@ create function member_with_email(given text)
 revoke execute on function member_with_email from public;
 grant execute on function member_with_email to headgate_account;
 
--- The folders from each given one up to its root; depth 0 is the given folder. Folders are at most 32 deep, and the bound
--- only ends a walk in a damaged tree.
+-- The folders from each given one up to its root; depth 0 is the given folder. Folders are at most 32 deep: the limit
+-- of 64 only stops an endless walk in a damaged tree.
 create function folder_chain(ids bigint[])
   returns table (start_id bigint, folder_id bigint, parent_id bigint, home_id bigint, depth integer)
   language sql stable parallel safe
