@@ -9,6 +9,7 @@ import { filledPath, sampleObject } from "./support/sample-input.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 import { FORMS, locationProbes, placesOf, type Endpoint, type Place, type Probe } from "./support/tenant-probes.ts";
 import { accountTables, dumpTenant, fillTenant, linkStorage, type Tenant } from "./support/tenants.ts";
+import { REVERTING_REQUESTS, withNewNames, WORKING_BODIES, WORKING_QUERIES } from "./support/working-requests.ts";
 
 /**
  * Two accounts never see each other. Wherever a request can contain an id, a name or a location, one of the other
@@ -177,49 +178,13 @@ const NEVER_WORKS = new Set<string>([
   "invitation_accept",
 ]);
 
-const WORKING_BODIES: Record<string, (objects: Record<string, string>) => Record<string, unknown>> = {
-  command_submit: () => ({ command_type: "SparkCommand", language: "python", program: "true" }),
-  partition_sensor_create: ({ schema, table }) => ({ schema, table, columns: [{ column: "day", values: ["1"] }] }),
-  file_sensor_create: ({ object }) => ({ files: [object] }),
-  user_enable: ({ users }) => ({ svc_user_id: users }),
-  user_disable: ({ users }) => ({ svc_user_id: users }),
-  cluster_label_reassign: ({ cluster_id: cluster }) => ({ destination_cluster: cluster, label: "own-label" }),
-  account_edit: () => ({}),
-  notebook_create: () => ({ name: "created" }),
-  notebook_import: () => ({ name: "imported", notebook: { nbformat: 4, metadata: {}, cells: [] } }),
-  notebook_edit: () => ({ name: "edited", label: "" }),
-  notebook_clone: () => ({ name: "cloned" }),
-  notebook_move: () => ({ location: "Common" }),
-  notebook_dashboard_create: ({ note_id: id }) => ({ note_id: id, name: "published" }),
-  object_policy_set: ({ cluster_id: id }) => ({ source_type: "cluster", source_id: id, policy: "[]" }),
-  folder_rename: ({ folder_id: id }) => ({ folder_id: id, name: "renamed", type: "notes" }),
-  folder_move: ({ folder: location }) => ({ location, destination_location: "Common", type: "notes" }),
-  folder_policy_set: ({ folder: location }) => ({ location, type: "notes", policy: "[]" }),
-};
-
-const WORKING_QUERIES: Record<string, (objects: Record<string, string>) => Record<string, string>> = {
-  object_policy_view: ({ cluster_id: id = "" }) => ({ source_type: "cluster", source_id: id }),
-  access_explain: ({ cluster_id: id = "" }) => ({ source_type: "cluster", source_id: id, action: "read" }),
-  folder_policy_view: ({ folder = "" }) => ({ location: folder, type: "notes" }),
-};
-
 /**
- * Reverts edits and removes the clusters, folders, groups and roles that have a probe's name, so that every operation starts
- * from the same state.
+ * Reverts edits and removes the objects that have a probe's name, so that every operation starts from the same state.
  */
 async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (method === "GET") return;
-  if (id === "cluster_edit") await own.account.put(`/clusters/${own.objects.cluster_id}`, { labels: ["own-label"] });
-  if (id === "group_edit") await own.account.put(`/groups/${own.objects.group_id}`, { name: "own-group" });
-  if (id === "account_edit") await own.account.put("/api/v2/accounts", { name: "own-account" });
-  if (id === "notebook_edit") {
-    await own.account.put(`/notebooks/${own.objects.note_id}`, { name: "own-notebook", label: "" });
-  }
-  if (id === "role_edit") await own.account.put(`/roles/${own.objects.role_id}`, { name: "own-role" });
-  if (id === "folder_rename") {
-    const body = { folder_id: own.objects.folder_id, name: "own-folder", type: "notes" };
-    await own.account.put("/folders/rename", body);
-  }
+  const revert = REVERTING_REQUESTS[id]?.(own.objects);
+  if (revert !== undefined) await own.account.put(revert.path, revert.body);
   const names = probes.flatMap(({ foreign, unknown }) => [foreign, unknown]);
   const made = await given.app.services.db.system.query<{ path: string }>(
     `select 'groups/' || id as path from access_group where account_id = $1 and name = any ($2)
@@ -240,21 +205,11 @@ async function send(endpoint: Endpoint, place: Place | undefined, value: string)
   const search = new URLSearchParams({ ...WORKING_QUERIES[endpoint.id]?.(own.objects), ...place?.query(value) });
   const path = `${filledPath(endpoint, { ...own.objects, ...place?.params(value) })}?${search.toString()}`;
   const works = WORKING_BODIES[endpoint.id]?.(own.objects) ?? sampleObject(endpoint.body);
-  const body =
-    endpoint.method === "GET" ? undefined : withNewNames(place?.body(value, withNewNames(works)) ?? works, value);
-  const client = place === undefined && isSelfHarm(endpoint) ? given.anonymous() : own.account;
-  return client.call(endpoint.method, path, body).reply();
-}
-
-/** Makes names unique, so that a 409 does not hide the response that matters; probes are not changed. */
-function withNewNames(body: Record<string, unknown>, probe?: string): Record<string, unknown> {
   const name = `probe-${String(sent).padStart(6, "0")}`;
-  return {
-    ...body,
-    ...("name" in body && body.name !== probe ? { name } : {}),
-    ...("labels" in body && String(body.labels) !== probe ? { labels: [name] } : {}),
-    ...("invitee_email" in body && body.invitee_email !== probe ? { invitee_email: `${name}@example.test` } : {}),
-  };
+  const body = place?.body(value, withNewNames(works, name)) ?? works;
+  const client = place === undefined && isSelfHarm(endpoint) ? given.anonymous() : own.account;
+  const sentBody = endpoint.method === "GET" ? undefined : withNewNames(body, name, value);
+  return client.call(endpoint.method, path, sentBody).reply();
 }
 
 /** The valid request of these operations would remove something that the caller needs for the next one. */

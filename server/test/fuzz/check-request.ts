@@ -6,7 +6,7 @@ import type { Given } from "../support/given.ts";
 import type { TableEntry } from "../support/permission-table.ts";
 import { rawRequest } from "../support/raw-request.ts";
 import { expectedReply } from "./expected-reply.ts";
-import type { OperationRules } from "./operation-rules.ts";
+import type { OperationRules } from "./operation-input.ts";
 import { parametersOf, planRequest, type PlannedRequest, type Route, type Scene } from "./plan-request.ts";
 import type { FuzzedRequest } from "./request-arbitrary.ts";
 import { World } from "./world.ts";

@@ -1,5 +1,5 @@
 import type { TableEntry } from "../support/permission-table.ts";
-import type { OperationRules } from "./operation-rules.ts";
+import type { OperationRules } from "./operation-input.ts";
 import type { FuzzedRequest, SentField } from "./request-arbitrary.ts";
 
 /** The required reply to a request. */
@@ -24,8 +24,8 @@ export function expectedReply(
   if (request.route === "unknown path") return only(404);
   if (request.route === "wrong method") return only(405);
   const refusal = refusalOf(request, permission);
-  const waits = request.caller === "powerless" && NAMED_IN_BODY.has(operationId);
-  if (refusal !== undefined && !waits) return only(refusal);
+  const isAfterBody = request.caller === "powerless" && NAMED_IN_BODY.has(operationId);
+  if (refusal !== undefined && !isAfterBody) return only(refusal);
   if (request.payload === "broken JSON") return only(400);
   if (request.payload === "too large") return only(413);
   if (refusal !== undefined) return only(refusal);
@@ -39,8 +39,8 @@ export function expectedReply(
 }
 
 /**
- * A policy may admit callers without permission, so their refusal waits until the object is found. Here the body, or that
- * of a GET, names the object.
+ * In these operations the body (of a GET: the query or the body) names an object whose policy can admit callers without
+ * permission, so their refusal comes after the faults of the body.
  */
 const NAMED_IN_BODY: ReadonlySet<string> = new Set([
   "cluster_label_reassign",

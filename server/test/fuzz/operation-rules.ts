@@ -1,23 +1,7 @@
 import { among, flag, integer, oneOf, refused, required, secret, text, type Fields } from "./field-rules.ts";
+import { OBJECT_RULES } from "./object-rules.ts";
+import { none, paged, paging, type OperationRules } from "./operation-input.ts";
 
-/** The input of an operation, written by hand. Path parameters come from the document. */
-export interface OperationRules {
-  operationId: string;
-  /** Names the form of body, if the operation has several. */
-  form?: string;
-  query?: Fields;
-  body?: Fields;
-  /** Sent with every body. */
-  fixed?: Record<string, unknown>;
-  /** The key under which the fields are nested. */
-  inside?: string;
-  /** The status of a request without defects: 200, unless the test's account lacks what the operation needs. */
-  valid?: number;
-  /** Two reads may differ: refusals reach the audit log with a delay. */
-  changesByItself?: true;
-}
-
-const paging: Fields = { page: integer(1, Infinity), per_page: integer(1, 100) };
 const waiting = among([0, "0"], [61, -1, "x", "1.5"]);
 const sensorWaiting = among([0, "0"], [301, -1, "x", [], {}]);
 const name = required(text(255));
@@ -53,15 +37,6 @@ const account: Fields = {
 };
 const accountV1: Fields = { ...settings, name, acc_key: secret(255), secret: secret(1024), sub_account_creation: flag };
 
-const source: Fields = {
-  source_type: required(among(["cluster"], ["no-such-value"])),
-  source_id: required(among(["@own:source_id"], ["x", "-1"])),
-};
-
-const folderName = required(text(255, { bad: ["a/b", "..", "."] }));
-const folderType = oneOf("notes");
-const folderLocation = among(["Common", "@own:folder"], ["Elsewhere", "Common/..", "Users", [], {}]);
-
 const labels = among([["fuzzed"], ["fuzzed", "other"]], [[], {}, [[]], [""], [{}]]);
 const engine = among([{ type: "local" }], [{ type: "no-such-engine" }, {}, []]);
 const cluster: Fields = {
@@ -84,20 +59,6 @@ const common: Fields = {
   label: among(["default", "@own:label"], ["no-such-label", [], {}]),
 };
 
-const locationName = text(255, { bad: ["a/b", ".", "..", "a\nb"] });
-const location = among(["Common"], ["Elsewhere", "Users/nobody", "Common//x", "", [], {}]);
-const paragraphs = among(
-  [[], [{ language: "sql", text: "select 1" }]],
-  [
-    {},
-    [{ language: "perl", text: "x" }],
-    [{ language: "sql" }],
-    Array.from({ length: 2001 }, () => ({ language: "sql", text: "" })),
-  ],
-);
-const note: Fields = { name: locationName, note_type: oneOf("spark"), label: text(255, { mayBeEmpty: true }) };
-const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] };
-
 const history: Fields = {
   ...paging,
   all_users: among([0, 1, "0", "1"], ["x", "2"]),
@@ -105,10 +66,6 @@ const history: Fields = {
   start_date: among(["2026-01-31", "2026-01-31T10:00:00Z"], ["yesterday", "2026-13-01"]),
   end_date: among(["2026-12-31", "2027-01-01T10:00:00Z"], ["tomorrow", "2026-02-30"]),
 };
-
-const none = (...operationIds: string[]): OperationRules[] => operationIds.map((operationId) => ({ operationId }));
-const paged = (...operationIds: string[]): OperationRules[] =>
-  operationIds.map((operationId) => ({ operationId, query: paging }));
 
 /** All operations of the document; a test fails when one is missing. */
 export const OPERATION_RULES: readonly OperationRules[] = [
@@ -132,88 +89,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     },
     changesByItself: true,
   },
-  {
-    operationId: "object_policy_set",
-    body: {
-      ...source,
-      policy: required(
-        among(
-          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["start","all"]}]'],
-          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["write"]}]', [], {}],
-        ),
-      ),
-    },
-  },
-  { operationId: "object_policy_view", query: source },
-  ...none("folder_view"),
-  { operationId: "folder_list", query: { ...paging, type: folderType, location: folderLocation } },
-  {
-    operationId: "folder_create",
-    body: { name: folderName, type: required(folderType), location: folderLocation },
-  },
-  {
-    operationId: "folder_rename",
-    body: {
-      name: folderName,
-      type: required(folderType),
-      folder_id: required(among(["@own:folder_id"], ["x", "-1", [], {}])),
-    },
-  },
-  {
-    operationId: "folder_move",
-    body: {
-      location: required(among(["@own:folder"], ["Elsewhere", "Common", [], {}])),
-      destination_location: required(among(["Common"], ["Elsewhere", "Common/no-such-folder", [], {}])),
-      type: required(folderType),
-    },
-  },
-  { operationId: "folder_delete", query: { recursive: flag } },
-  {
-    operationId: "folder_policy_set",
-    body: {
-      location: required(folderLocation),
-      type: required(folderType),
-      policy: required(
-        among(
-          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["write","all"]}]'],
-          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["update"]}]', [], {}],
-        ),
-      ),
-    },
-  },
-  { operationId: "folder_policy_view", query: { location: required(folderLocation), type: required(folderType) } },
-  {
-    operationId: "access_explain",
-    query: {
-      ...source,
-      action: required(among(["read", "update", "terminate", "manage"], ["no-such-value", "write"])),
-      user: among(["@own:users"], ["no-such-user", "987654"]),
-    },
-  },
-  ...none("notebook_view", "notebook_delete", "notebook_export"),
-  ...none("notebook_dashboard_view", "notebook_dashboard_publish", "notebook_dashboard_delete"),
-  { operationId: "notebook_list", query: { ...paging, location } },
-  { operationId: "notebook_dashboard_list", query: { ...paging, location } },
-  { operationId: "notebook_create", body: { ...note, name: required(locationName), location, paragraphs } },
-  {
-    operationId: "notebook_edit",
-    body: { ...note, paragraphs, updated_at: among([null], ["yesterday", "2026-01-31", [], {}]) },
-  },
-  { operationId: "notebook_clone", body: { name: locationName, location } },
-  { operationId: "notebook_move", body: { location: required(location) } },
-  {
-    operationId: "notebook_import",
-    body: {
-      ...note,
-      name: required(locationName),
-      location,
-      notebook: required(among([file], ["x", [], {}, { ...file, nbformat: 3 }, { ...file, cells: [{}] }])),
-    },
-  },
-  {
-    operationId: "notebook_dashboard_create",
-    body: { note_id: required(among(["@own:note_id"], ["x", 0, [], {}])), name: required(locationName), location },
-  },
+  ...OBJECT_RULES,
   { operationId: "account_create", body: account, inside: "account" },
   { operationId: "account_create_v1_2", body: accountV1, inside: "account" },
   { operationId: "account_edit", body: { ...settings, name: text(255), storage_secret_key: secret(1024) } },

@@ -1,5 +1,5 @@
 import type { RawRequest } from "../support/raw-request.ts";
-import type { OperationRules } from "./operation-rules.ts";
+import type { OperationRules } from "./operation-input.ts";
 import type { FuzzedRequest, SentField, Target } from "./request-arbitrary.ts";
 import type { World } from "./world.ts";
 

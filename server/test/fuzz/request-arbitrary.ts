@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { anyText } from "../support/any-text.ts";
 import type { FieldRule, Fields } from "./field-rules.ts";
-import type { OperationRules } from "./operation-rules.ts";
+import type { OperationRules } from "./operation-input.ts";
 
 /**
  * The state of a field in a request. `absent` is an optional field that is omitted as usual; `missing` is a defect: the

@@ -121,7 +121,7 @@ export class World {
     }
   }
 
-  /** The name has the account's id in it, like labels. */
+  /** With the account's id in its name, like the labels above. */
   async #makeFolder(name: string): Promise<{ id: number; location: string }> {
     const { accountId } = this.account;
     return (await this.account.post("/folders", { name: `${name}-of-${accountId}`, location: "Common", type: "notes" }))

@@ -3,8 +3,8 @@ import type { Call, Reply } from "./client.ts";
 import type { Given } from "./given.ts";
 
 /**
- * The reply to a request that finds its objects before a change of others, and locks them after it: the statements are
- * committed once the request waits for them.
+ * The reply to a request whose objects change between its `find` and its transaction. The statements hold their locks
+ * until the request waits for one of them, and are then committed.
  */
 export async function replyDuring(
   given: Given,

@@ -1,7 +1,7 @@
 import type { Call } from "./client.ts";
 import type { AccountClient, MemberClient } from "./given.ts";
 
-/** Folders and their policies through HTTP. */
+/** The type of the folders in most tests. */
 export const NOTES = { type: "notes" } as const;
 
 /** Creates the folders of a path below an existing location and returns the last. */
@@ -20,7 +20,7 @@ export async function makePath(
   return { id, location: at };
 }
 
-/** The locations of the folders in a list with this query. */
+/** The locations in the first page of a list of folders. */
 export async function locationsIn(client: AccountClient, query = ""): Promise<string[]> {
   const { folders } = await client.get(`/folders?per_page=100&${query}`);
   return folders.map(({ location }: { location: string }) => location);

@@ -70,7 +70,7 @@ const FAMILIES: Record<string, TableEntry> = {
   // The list of users has the same permission as get_users; disabling has the same as enabling.
   user_list: both("account:read"),
   user_disable: both("svc_user:update"),
-  // Folders: the policy is viewed by those who may set it.
+  // Folders: viewing the policy needs the same permission as setting it.
   folder_policy_view: both("command:create"),
   folder_list: both("folder:read"),
   folder_view: both("folder:read"),
@@ -110,11 +110,14 @@ const ADMINISTRATION: Record<string, TableEntry> = {
   invitation_accept: "public",
 };
 
-/** Policies: §5 "Set object policy" and "View object policy", by the type in the request; here that of a notebook. */
+/**
+ * Policies: §5 "Set object policy" and "View object policy". The row depends on the type in the request; here a
+ * notebook.
+ */
 const POLICIES: Record<string, TableEntry> = {
   object_policy_set: admins("note:manage"),
   object_policy_view: both("note:read"),
-  // For those who may read the object that is asked about; here a cluster.
+  // The permission to read the object; here a cluster.
   access_explain: both("cluster:read"),
 };
 
@@ -172,10 +175,10 @@ export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
   [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, NOTEBOOKS, OPERATORS].flatMap(Object.entries),
 );
 
-/** The permissions on further objects of a request. The handler asks for them after the gate. */
+/** Permissions that the handler checks after the gate, for a further object of the request. */
 export const FURTHER_PERMISSIONS: ReadonlyMap<string, string> = new Map([["notebook_dashboard_create", "note:update"]]);
 
-/** Alternative permissions of operations whose body decides what is done. */
+/** Alternative permissions of operations whose request selects the action or the type of the object. */
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([
   ["cluster_state_change", [{ ...admins("cluster:terminate"), action: "terminate" }]],
   ["object_policy_set", [admins("cluster:manage"), admins("scheduler:manage"), admins("environment:manage")]],

@@ -58,7 +58,7 @@ function isId(value: string): boolean {
   return /^\d+$/.test(value);
 }
 
-/** The name of a new folder names nothing: equal probes would only clash with each other. */
+/** Skips the name of a new folder: it refers to no object, and concurrent probes with the same name would get 409. */
 function namingFields(endpoint: Endpoint, part: "query" | "body"): string[] {
   const schema = endpoint[part];
   const isNew = (name: string): boolean => endpoint.id === "folder_create" && name === "name";

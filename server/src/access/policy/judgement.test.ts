@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { secondOpinion, type Opinion } from "../../../test/support/second-opinion.ts";
+import { referenceVerdict, type ReferenceVerdict } from "../../../test/support/reference-verdict.ts";
 import type { PermissionRow } from "../permission.ts";
 import { judge, type JudgedAction, type PolicyLink } from "./judgement.ts";
 import type { ObjectType, PolicyAction, PolicyElement, PolicyObject } from "./policy.ts";
 
 /**
- * The judgement about an object is compared with a second one, which is written from the text of the rules: owner and
- * admins, the object's own policy, those of its folders from the nearest on, the home of another member, the table.
+ * `judge` is compared with a second implementation, written from docs/policies.md: first the owner and system-admins,
+ * then the object's own policy, those of its folders from the nearest on, the home of another member, and the table.
  */
 const ME = 7;
 const OTHER = 8;
@@ -33,29 +33,29 @@ function expected(world: World): boolean {
   const isForeignHome = world.homeId !== null && world.homeId !== ME;
   switch (action) {
     case "use":
-      return opinion(world, "start") !== "deny";
+      return verdict(world, "start") !== "deny";
     case "view-policy":
-      if (opinion(world, "manage") === "allow") return true;
-      return opinion(world, "read") !== "deny" && isPermitted;
+      if (verdict(world, "manage") === "allow") return true;
+      return verdict(world, "read") !== "deny" && isPermitted;
     case "set-policy": {
-      if (opinion(world, "manage") === "allow") return true;
+      if (verdict(world, "manage") === "allow") return true;
       const needed: PolicyAction[] = ["manage", "read", type === "folder" ? "write" : "update"];
-      if (needed.some((each) => opinion(world, each) === "deny")) return false;
+      if (needed.some((each) => verdict(world, each) === "deny")) return false;
       return isPermitted && !isForeignHome;
     }
     default: {
-      const verdict = opinion(world, action);
-      if (verdict !== null) return verdict === "allow";
+      const found = verdict(world, action);
+      if (found !== null) return found === "allow";
       return isPermitted && (action === "read" || !isForeignHome);
     }
   }
 }
 
-function opinion({ type, own, folders }: World, action: PolicyAction): Opinion {
+function verdict({ type, own, folders }: World, action: PolicyAction): ReferenceVerdict {
   const ofFolder = action === "read" || (action === "manage" && type !== "dashboard") ? action : "write";
   const verdicts = [
-    ...(own === undefined ? [] : [secondOpinion(own, action, subject)]),
-    ...folders.map((policy) => secondOpinion(policy, ofFolder, subject)),
+    ...(own === undefined ? [] : [referenceVerdict(own, action, subject)]),
+    ...folders.map((policy) => referenceVerdict(policy, ofFolder, subject)),
   ];
   return verdicts.find((each) => each !== null) ?? null;
 }
@@ -112,11 +112,11 @@ function judged({ type, action, ownerId, homeId, isAdmin, isPermitted, own, fold
   return judge(caller, object, action, ROW, { links, homeId }).isAllowed;
 }
 
-test("judgements agree with a second judge on random objects, policies and callers", () => {
+test("judge agrees with a second implementation on random objects, policies and callers", () => {
   const outcomes = new Map<string, number>();
   fc.assert(
     fc.property(world, (each) => {
-      // System-admins are permitted everything by the table, too.
+      // The table permits everything to system-admins.
       const given = { ...each, isPermitted: each.isPermitted || each.isAdmin };
       const outcome = expected(given);
       expect(judged(given), JSON.stringify(given)).toBe(outcome);
@@ -125,7 +125,7 @@ test("judgements agree with a second judge on random objects, policies and calle
     }),
     { numRuns: 5000 },
   );
-  // Every action of every type was both allowed and refused, so neither judge always says the same.
+  // Every action of every type was both allowed and refused, so the comparison is not empty.
   const pairs = Object.entries(ACTIONS).flatMap(([type, actions]) => actions.map((action) => `${type} ${action}`));
   for (const pair of pairs) {
     for (const outcome of [true, false]) expect(outcomes.get(`${pair} ${outcome}`) ?? 0, pair).toBeGreaterThan(0);

@@ -3,18 +3,18 @@ import { describe, expect, test } from "vitest";
 import type { PolicyAction, PolicyElement, Subject } from "./policy.ts";
 import { matchingActions, rulesOf } from "./rules.ts";
 import { accessOf, verdictOf } from "./verdict.ts";
-import { secondOpinion, type Opinion } from "../../../test/support/second-opinion.ts";
+import { referenceVerdict, type ReferenceVerdict } from "../../../test/support/reference-verdict.ts";
 
 /**
- * The evaluator is compared with a second one, which is written from the text of the rules and shares no code with it.
- * The rows of `policy_rule`, by which lists decide, are a third.
+ * `verdictOf` is compared with a second implementation, which shares no code with it, and with the rows of
+ * `policy_rule`, by which lists decide.
  */
 const ME = 7;
 const MY_GROUPS = [70, 71];
 const me: Subject = { membershipId: ME, groupIds: new Set(MY_GROUPS) };
 
-/** As the SQL of lists does it. */
-function byRules(policy: readonly PolicyElement[], action: PolicyAction): Opinion {
+/** Decides as the SQL of lists does. */
+function byRules(policy: readonly PolicyElement[], action: PolicyAction): ReferenceVerdict {
   const weights = rulesOf(policy)
     .filter((rule) => matchingActions(action).includes(rule.action))
     .filter(({ kind, subjectId }) => kind === 0 || (kind === 1 ? MY_GROUPS.includes(subjectId) : subjectId === ME))
@@ -26,7 +26,7 @@ const ACTIONS: readonly PolicyAction[] = ["read", "update", "write", "delete", "
 
 function expectAgreement(policy: readonly PolicyElement[], actions: readonly PolicyAction[]): void {
   for (const action of actions) {
-    const expected = secondOpinion(policy, action, me);
+    const expected = referenceVerdict(policy, action, me);
     const verdict = verdictOf(policy, action, me);
     const name = JSON.stringify({ policy, action });
     expect(verdict?.access ?? null, name).toBe(expected);
@@ -51,7 +51,7 @@ const ELEMENTS: readonly PolicyElement[] = (["allow", "deny"] as const).flatMap(
 ]);
 
 describe("the verdict of a policy", () => {
-  test("agrees with a second evaluator on all policies of up to two elements", () => {
+  test("agrees with a second implementation on all policies of up to two elements", () => {
     expectAgreement([], ACTIONS);
     for (const first of ELEMENTS) {
       expectAgreement([first], ACTIONS);
@@ -83,7 +83,7 @@ describe("the verdict of a policy", () => {
     );
   });
 
-  test.each<[string, PolicyElement[], PolicyAction, Opinion]>([
+  test.each<[string, PolicyElement[], PolicyAction, ReferenceVerdict]>([
     [
       "a named user outranks their groups",
       [
@@ -119,9 +119,14 @@ describe("the verdict of a policy", () => {
       "read",
       "deny",
     ],
-    ["others' elements say nothing", [{ access: "deny", action: ["read"], users: [8], groups: [99] }], "read", null],
+    [
+      "elements that name others do not apply",
+      [{ access: "deny", action: ["read"], users: [8], groups: [99] }],
+      "read",
+      null,
+    ],
   ])("%s", (_name, policy, action, expected) => {
     expect(verdictOf(policy, action, me)?.access ?? null).toBe(expected);
-    expect(secondOpinion(policy, action, me)).toBe(expected);
+    expect(referenceVerdict(policy, action, me)).toBe(expected);
   });
 });

@@ -1,12 +1,16 @@
 import type { PolicyAction, PolicyElement, Subject } from "../../src/access/policy/policy.ts";
 
-export type Opinion = "allow" | "deny" | null;
+export type ReferenceVerdict = "allow" | "deny" | null;
 
 /**
- * The verdict of a policy as the text of the rules has it: searches the ranks from the highest to the lowest, while the
- * product compares weights.
+ * The verdict of a policy, written from the table of ranks in docs/policies.md: it searches the ranks from the highest
+ * to the lowest, while the product compares weights.
  */
-export function secondOpinion(policy: readonly PolicyElement[], action: PolicyAction, subject: Subject): Opinion {
+export function referenceVerdict(
+  policy: readonly PolicyElement[],
+  action: PolicyAction,
+  subject: Subject,
+): ReferenceVerdict {
   const { membershipId, groupIds } = subject;
   const subjects: ((element: PolicyElement) => boolean)[] = [
     (element) => (element.users ?? []).some((id) => id === membershipId),
