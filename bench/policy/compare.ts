@@ -8,8 +8,8 @@ export interface Side {
   readonly work: (sample: number) => Promise<unknown>;
 }
 
-/** Measures both alternately and prints how much longer the first takes. Returns whether that is within the limit. */
-export async function compare(title: string, side: Side, base: Side, atMost: number): Promise<boolean> {
+/** Measures both sides alternately and prints how much longer `side` takes. False: above the limit. */
+export async function compare(title: string, side: Side, base: Side, maxRatio: number): Promise<boolean> {
   const times: [number[], number[]] = [[], []];
   const sides: [Side, number[]][] = [
     [side, times[0]],
@@ -23,10 +23,10 @@ export async function compare(title: string, side: Side, base: Side, atMost: num
   }
   const [one, other] = [median(times[0]), median(times[1])];
   const ratio = one / other;
-  const isReached = ratio <= atMost;
+  const isWithinLimit = ratio <= maxRatio;
   console.log(
-    `${isReached ? "yes" : "NO "} ${title}: ${ratio.toFixed(2)}× (at most ${atMost}×): ` +
+    `${isWithinLimit ? "yes" : "NO "} ${title}: ${ratio.toFixed(2)}× (at most ${maxRatio}×): ` +
       `${side.title} ${one.toFixed(2)} ms, ${base.title} ${other.toFixed(2)} ms`,
   );
-  return isReached;
+  return isWithinLimit;
 }

@@ -5,7 +5,7 @@ import { newAccount, type Caller } from "./members.ts";
 const FOLDERS = 100_000;
 const WIDTH = 100;
 
-/** Renaming the top of a large tree against renaming a folder without any below. */
+/** Compares renaming the top of a large tree with renaming a folder that has none below. */
 export async function benchFolderTree(node: BenchNode): Promise<boolean> {
   const { accountId, admin } = await newAccount(node, "tree");
   const top = await idOf(node, "insert into folder (account_id, type, name, height) values ($1, 'notes', 'top', 2)", [

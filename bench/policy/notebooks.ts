@@ -8,7 +8,7 @@ const FOLDERS = 1000;
 /** One folder in a hundred is readable. */
 const READABLE_EVERY = 100;
 
-/** Pages of notebooks of which a member may read one in a hundred, against pages without policies. */
+/** Compares pages of notebooks, of which a member may read one in a hundred, with pages without policies. */
 export async function benchNotebooks(node: BenchNode): Promise<boolean> {
   const plain = await accountWithNotes(node, "plain", FEW);
   const few = await accountWithNotes(node, "few", FEW);
@@ -29,7 +29,7 @@ export async function benchNotebooks(node: BenchNode): Promise<boolean> {
       page(`of ${FEW}`, few.member),
       1.2,
     ),
-    // Policies do not apply to system-admins, so their list never asks for them.
+    // Lists for system-admins never read policies, so they are the baseline.
     await compare(
       "a list in an account without policies",
       page("of a member", plain.member),
@@ -41,7 +41,7 @@ export async function benchNotebooks(node: BenchNode): Promise<boolean> {
 
 async function firstPage(caller: Caller): Promise<void> {
   const { notebooks } = await caller.call<{ notebooks: unknown[] }>("GET", "/api/v1.2/notebooks");
-  if (notebooks.length !== 10) throw new Error(`the page has ${notebooks.length} notebooks`);
+  if (notebooks.length !== 10) throw new Error(`the page has ${notebooks.length} notebooks instead of 10`);
 }
 
 async function accountWithNotes(node: BenchNode, name: string, notes: number): Promise<BenchAccount> {
@@ -62,7 +62,7 @@ async function accountWithNotes(node: BenchNode, name: string, notes: number): P
   return account;
 }
 
-/** Each folder has a policy, as a user interface would set it: everyone is denied, and a few folders allow the member. */
+/** Gives each folder a policy that denies everyone; one folder in a hundred allows the member to read. */
 async function hideMostFolders({ admin, member }: BenchAccount): Promise<void> {
   const deny = { access: "deny", action: ["all"] };
   const allow = { access: "allow", action: ["read"], condition: { svc_users: [member.membershipId] } };

@@ -12,7 +12,8 @@ const PARTS: Readonly<Record<string, (node: BenchNode) => Promise<boolean>>> = {
 
 const HELP = `npm run bench:policy -- [notebooks] [folders] [audit]
 
-Without an argument all parts run. Each figure is a ratio to its baseline, measured alternately in the same run.
+Without an argument, all parts run. Each figure is a ratio to a baseline that is measured alternately in the same run.
+The exit code is 1 if a ratio is above its limit.
 `;
 
 const named = process.argv.slice(2);

@@ -28,7 +28,7 @@ function setPolicy(elements: readonly unknown[], client: Client = admin): Call {
 
 const to = (...members: MemberClient[]) => ({ svc_users: members.map(({ membershipId }) => membershipId) });
 
-/** Each operation, with the action that it needs; requests that are allowed change nothing that others depend on. */
+/** Each operation, with the action that it needs. An allowed request changes nothing that other requests depend on. */
 const OPERATIONS: { name: string; action: string; call: (client: Client, cluster?: number) => Call }[] = [
   { name: "view", action: "read", call: (client, at = id) => client.get(`/clusters/${at}`) },
   { name: "state", action: "read", call: (client, at = id) => client.get(`/clusters/${at}/state`) },
@@ -52,7 +52,7 @@ const OPERATIONS: { name: string; action: string; call: (client: Client, cluster
   { name: "delete", action: "delete", call: (client, at = id) => client.delete(`/clusters/${at}`) },
 ];
 
-/** Whether the gate has let the call through; a terminated cluster, for example, cannot be deleted at once. */
+/** Whether the call passed the gate. It may still be 422: a terminating cluster cannot be deleted at once. */
 async function isAdmitted(call: Call): Promise<boolean> {
   const { status, text } = await call.reply();
   expect([200, 403, 422], text).toContain(status);
@@ -74,7 +74,7 @@ describe("a member without any permission", () => {
     { by: "user", condition: () => to(outsider), isByGroup: false },
     { by: "group", condition: () => ({ svc_groups: [groupId] }), isByGroup: true },
     { by: "user and group", condition: () => ({ ...to(outsider), svc_groups: [groupId] }), isByGroup: false },
-  ])("is let in by $by, from the next request on", async ({ condition, isByGroup }) => {
+  ])("is admitted by $by from the next request on", async ({ condition, isByGroup }) => {
     const view = (): Call => outsider.get(`/clusters/${id}`);
     await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
     const refused = await view().refused(403);
@@ -100,7 +100,7 @@ describe("a member without any permission", () => {
 });
 
 describe("a system-user", () => {
-  test("is kept out by a deny, and by a deny for all", async () => {
+  test("is refused by a deny that names them, and by one for everyone", async () => {
     await setPolicy([{ access: "deny", action: ["read"], condition: to(user) }]);
     await user.get(`/clusters/${id}`).refused(403, /the policy of the cluster denies read/);
     await user.get(`/clusters/${id}/state`).refused(403);
@@ -110,7 +110,7 @@ describe("a system-user", () => {
     await user.get("/clusters/default");
   });
 
-  test("gets 404 for unknown clusters, byte-equal to those of another account", async () => {
+  test("gets the same 404 for unknown clusters and for those of another account", async () => {
     const other = await given.account();
     const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const [one, two] = [
@@ -138,7 +138,7 @@ describe("the owner and system-admins", () => {
     for (const { call } of OPERATIONS) expect(await isAdmitted(call(user))).toBe(false);
   });
 
-  test("the owner of a clone is its creator, and the default cluster has none", async () => {
+  test("the creator of a clone owns it, and the default cluster has no owner", async () => {
     const { id: clone } = await admin.post(`/clusters/${id}/clone`, { labels: ["clone"] });
     const rows = await given.app.services.db.system.query<{ id: number; owner: string | null }>(
       `select c.id, u.email as owner from cluster c left join membership m on m.id = c.owner_id
@@ -151,7 +151,7 @@ describe("the owner and system-admins", () => {
 });
 
 describe("clone", () => {
-  test("needs the permission to create, and obeys a deny of read", async () => {
+  test("needs the permission to create clusters, and is refused if the policy denies read", async () => {
     await admin.post("/roles", {
       name: "makers",
       policies: '[{"resource":"cluster","action":["create"],"access":"allow"}]',
@@ -167,7 +167,7 @@ describe("clone", () => {
 });
 
 describe("reassign-label", () => {
-  test("needs update on the cluster that loses the label, too", async () => {
+  test("also needs update on the cluster that loses the label", async () => {
     const { id: second } = await admin.post("/clusters", { labels: ["second"], engine: { type: "local" } });
     await setPolicy([{ access: "allow", action: ["update"], condition: to(outsider) }]);
     const move = (): Call =>
@@ -205,7 +205,7 @@ describe("the list of clusters", () => {
     expect(await labels(outsider)).toEqual(["shared"]);
   });
 
-  test("pages over what it shows only", async () => {
+  test("counts only readable clusters in its pages", async () => {
     for (const label of ["a", "b", "c"]) await admin.post("/clusters", { labels: [label], engine: { type: "local" } });
     await setPolicy([{ access: "deny" }]);
     const first = await user.get("/clusters?per_page=2");
@@ -233,7 +233,7 @@ describe("commands on a cluster", () => {
   const sql = { command_type: "SparkCommand", sql: "select 1", label: "shared" };
   const refresh = { command_type: "HiveCommand", template: "s3import", db_name: "d", hive_table: "t", label: "shared" };
 
-  test("are refused by a deny of start, at submission and rerun", async () => {
+  test("are refused at submission and rerun if the policy denies start", async () => {
     const { id: command } = await user.post("/commands", sql);
     await setPolicy([{ access: "deny", action: ["start"], condition: to(user) }]);
     await user.post("/commands", sql).refused(403, /the policy of the cluster denies start/);
@@ -243,7 +243,7 @@ describe("commands on a cluster", () => {
     expect(await user.get(`/commands/${command}`)).toMatchObject({ id: command });
   });
 
-  test("that need no cluster are not judged", async () => {
+  test("that need no cluster are not refused by its policy", async () => {
     await setPolicy([{ access: "deny" }]);
     const { id: command } = await user.post("/commands", refresh);
     await user.post(`/commands/${command}/rerun`, {});
@@ -255,7 +255,7 @@ describe("commands on a cluster", () => {
     await outsider.post("/commands", undefined, { rawBody: "{" }).refused(403, /needs membership in system-user/);
   });
 
-  test("what waits continues when a policy changes", async () => {
+  test("that already wait stay queued when a policy changes", async () => {
     const { id: command } = await user.post("/commands", sql);
     await setPolicy([{ access: "deny" }]);
     expect(await user.get(`/commands/${command}`)).toMatchObject({ status: "waiting" });

@@ -92,7 +92,7 @@ describe("a transaction", () => {
     expect(await db.accountReader(mine).query("select 1 from access_group where name = 'half done'")).toEqual([]);
   });
 
-  test("fails with the reason of the statement that was sent, although a later one fails too", async () => {
+  test("fails with the error of the first statement that failed, not with that of a later one", async () => {
     const work = db.asAccount(mine, async (tx) => {
       tx.send("insert into access_group (account_id, name) values (-1, 'fails')");
       await tx.query("select 1");

@@ -63,7 +63,7 @@ describe("a deployment with its own identifier prefix", () => {
     await account.put(path, { ...source, policy: unknown }).refused(422, /^policy\[0\]\.condition\.acme_users must/);
   });
 
-  test("does not know the neutral prefix in bodies and policies", async () => {
+  test("treats names with the neutral prefix as unknown in bodies and policies", async () => {
     const account = await given.account();
     const member = await given.member(account, { state: "pending" });
     const named = { svc_user_id: member.email };

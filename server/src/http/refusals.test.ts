@@ -41,7 +41,7 @@ describe("the order of checks", () => {
 });
 
 describe("where the path names an object that may have a policy", () => {
-  test("the refusal comes before a bad body, and the unknown object after it", async () => {
+  test("a refusal comes before the faults of the body, and 404 for an unknown object after them", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const outsider = await given.member(account);
@@ -77,7 +77,7 @@ describe("where the path names an object that may have a policy", () => {
       expect((await send(client, request)).status, name).toBe(status);
   });
 
-  test("a clone of a cluster that may not be read is refused before its body", async () => {
+  test("cloning a cluster that the caller may not read is refused before the body is read", async () => {
     const account = await given.account();
     const policies = '[{"resource":"cluster","action":["create","read"],"access":"allow"}]';
     await account.post("/roles", { name: "makers", policies });

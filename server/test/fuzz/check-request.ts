@@ -97,6 +97,7 @@ async function checkStoredSecrets({ secrets }: PlannedRequest, reply: Reply, { a
   }
 }
 
+/** Their limit is larger than the body that the fuzz test sends as too large. */
 const TAKE_LARGE_BODIES: ReadonlySet<string> = new Set([
   "command_submit",
   "notebook_create",

@@ -135,7 +135,7 @@ describe("the filters of audit_events", () => {
     });
   });
 
-  test("select by inclusive dates, whatever else is asked for", async () => {
+  test("select by inclusive dates, also together with other filters", async () => {
     const account = await accountWithEvents(4);
     await given.app.services.db.asSystem((tx) =>
       tx.query(
@@ -154,7 +154,7 @@ describe("the filters of audit_events", () => {
     expect(await ids("start_date=2027-01-01")).toEqual([]);
   });
 
-  test("select by dates also events of long transactions, whose ids are later than those of shorter ones", async () => {
+  test("select by dates even if ids and times are in different orders, as after long transactions", async () => {
     const account = await accountWithEvents(4);
     const times = ["11:00:00", "12:00:20", "12:00:01", "13:00:00"].map((time) => `2026-03-01T${time}Z`);
     await given.app.services.db.asSystem((tx) =>

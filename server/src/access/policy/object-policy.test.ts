@@ -47,7 +47,7 @@ describe("PUT object_policy/policy", () => {
     expect(await view()).toMatchObject({ policy: [] });
   });
 
-  test("that ends with a deny of all for the listed users and groups leaves them what it allows by name", async () => {
+  test("that denies all to the same users and groups still allows them the actions that it names", async () => {
     const listed = { ...to(outsider), svc_groups: [groupId] };
     await admin.put(`/groups/${groupId}/svc_users/${user.membershipId}/add`, {});
     await set([
@@ -113,15 +113,18 @@ describe("PUT object_policy/policy", () => {
     expect(await view()).toMatchObject({ policy: [{ access: "allow" }] });
   });
 
-  test.each(["scheduler", "environment"])("of a %s is validated, then 404", async (type) => {
-    const request = { source_type: type, source_id: "1", policy: "[]" };
-    await admin.put(PATH, { ...request, policy: "x" }).refused(422, /^policy/);
-    await admin.put(PATH, request).refused(404);
-    await admin.get(`${PATH}?source_type=${type}&source_id=1`).refused(404);
-    await outsider.put(PATH, request).refused(403, new RegExp(`${type}:manage`));
-  });
+  test.each(["scheduler", "environment"])(
+    "of a %s is validated, then 404, because there are none yet",
+    async (type) => {
+      const request = { source_type: type, source_id: "1", policy: "[]" };
+      await admin.put(PATH, { ...request, policy: "x" }).refused(422, /^policy/);
+      await admin.put(PATH, request).refused(404);
+      await admin.get(`${PATH}?source_type=${type}&source_id=1`).refused(404);
+      await outsider.put(PATH, request).refused(403, new RegExp(`${type}:manage`));
+    },
+  );
 
-  test("is for owner, admins and those who may manage", async () => {
+  test("is refused unless the policy allows manage by name", async () => {
     await set([], user).refused(403, /cluster:manage/);
     await set([{ access: "allow", action: ["all"], condition: to(user) }]);
     await set([], user).refused(403);
@@ -140,7 +143,7 @@ describe("PUT object_policy/policy", () => {
     await set([], manager).refused(403, new RegExp(`denies ${action}`));
   });
 
-  test("404 for unknown and foreign objects, 403 for those without permission, 401 without a token", async () => {
+  test("unknown objects and those of other accounts are 404, without permission 403, without a token 401", async () => {
     const other = await given.account();
     const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     for (const [client, status] of [
@@ -168,7 +171,7 @@ describe("GET object_policy/policy", () => {
     expect(JSON.parse(text)).toMatchObject({ source_id: id, policy: [{ access: "allow" }] });
   });
 
-  test("is for those who may read, unless read is denied, and for those who may manage", async () => {
+  test("needs the permission to read and no deny of read, or a policy that allows manage", async () => {
     await view(outsider).refused(403);
     await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
     await view(outsider).refused(403);
@@ -181,7 +184,7 @@ describe("GET object_policy/policy", () => {
     await view(outsider);
   });
 
-  test("leaves out deleted groups; an element without ids never applies to everyone", async () => {
+  test("leaves out deleted groups, and an element that named only these never applies to everyone", async () => {
     await set([
       { access: "allow", action: ["read"], condition: { ...to(outsider), svc_groups: [groupId] } },
       { access: "deny", action: ["read"], condition: { svc_groups: [groupId] } },
@@ -246,7 +249,7 @@ describe("GET access/explain", () => {
     expect(await explain(user, "read")).toMatchObject({ allowed: true, decided_by: "table" });
   });
 
-  test("says the same as the operation, for everyone", async () => {
+  test("agrees with the operation, also for users who are not active", async () => {
     const disabled = await given.member(admin, { groups: ["system-admin"], state: "disabled" });
     await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
     for (const member of [user, outsider, disabled]) {
@@ -256,7 +259,7 @@ describe("GET access/explain", () => {
     expect(await explain(admin, "read", disabled)).toMatchObject({ decided_by: "state" });
   });
 
-  test("of one's own rights is for those who may read, of others' for those who may manage", async () => {
+  test("needs read for one's own rights, and manage for those of others", async () => {
     await explain(outsider, "read").refused(403);
     await explain(user, "read", user).refused(403);
     await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 
-/** An owner may view their objects whatever the permission table says, so the lists show them, too. */
+/** Owners may view their objects whatever the permission table says, so lists show them, too. */
 const given = useServer();
 
 let admin: AccountClient;
@@ -43,14 +43,14 @@ beforeAll(async () => {
 
 const idsOf = (rows: readonly { id: number }[]): number[] => rows.map(({ id }) => id);
 
-describe("a member whom the table refuses", () => {
+describe("a member without permission", () => {
   test.each(LISTS)("lists the $list that they own, and nothing else", async ({ list, path }) => {
     await owner.get(`${path}/${own[list]}`);
     expect(idsOf((await owner.get(path))[list])).toEqual([own[list]]);
     await outsider.get(path).refused(403, /needs membership/);
   });
 
-  test("lists them, too, where policies deny reading", async () => {
+  test("still lists the objects that they own if policies deny reading", async () => {
     const policy = JSON.stringify([{ access: "deny" }]);
     for (const [type, id] of [
       ["cluster", own.clusters],

@@ -8,7 +8,7 @@ import { mayReadSomething } from "./store.ts";
 /** The work for a caller grows with the policies that name them, not with all rules of the account. */
 const CLUSTERS = 100;
 const RULES_OF_EACH = 1000;
-const MOST_BUFFERS = 150;
+const MAX_BUFFERS = 150;
 const CALLER = { membershipId: 7_000_001, groupIds: [7_000_002, 7_000_003] };
 
 let database: TestDatabase;
@@ -60,9 +60,9 @@ async function buffersOf(work: (reader: Queryable) => Promise<unknown>): Promise
   return buffers;
 }
 
-test("the question whether a list shows anything reads few rules", async () => {
+test("checking whether a list shows anything reads few rules", async () => {
   const source = { type: "cluster", sources: ["cluster"] } as const;
-  expect(await buffersOf((reader) => mayReadSomething(reader, accountId, source, CALLER))).toBeLessThan(MOST_BUFFERS);
+  expect(await buffersOf((reader) => mayReadSomething(reader, accountId, source, CALLER))).toBeLessThan(MAX_BUFFERS);
 });
 
 test("a list of clusters reads few rules, although none of them is shown", async () => {
@@ -70,5 +70,5 @@ test("a list of clusters reads few rules, although none of them is shown", async
   await client.query("set role headgate_account");
   const buffers = await buffersOf((reader) => listClusters(reader, { limit: 11, offset: 0 }, scope));
   await client.query("reset role");
-  expect(buffers).toBeLessThan(MOST_BUFFERS);
+  expect(buffers).toBeLessThan(MAX_BUFFERS);
 });
