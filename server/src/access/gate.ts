@@ -24,7 +24,7 @@ import {
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, AuditNote, Change, OperationAccess, Visitor } from "./operation.ts";
-import { missingPermissionOf, readScopeOf, refusalOfSearch, sourcesOf } from "./object-access.ts";
+import { missingPermissionOf, readScopeOf, refusalOfSearch, policySourcesOf } from "./object-access.ts";
 import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
 import type { PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
@@ -98,7 +98,7 @@ export function accessGate({
     async admit(endpoint, arrival) {
       const { permission, object } = endpoint.access;
       if (permission === "public") return null;
-      const known = await identify(arrival, sourcesOf(endpoint.access));
+      const known = await identify(arrival, policySourcesOf(endpoint.access));
       const { caller, standing } = known;
       limits.takeRequest(caller.tokenId);
       if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {

@@ -6,15 +6,15 @@ import type { Caller } from "./caller.ts";
 import type { FoundObject, OperationAccess } from "./operation.ts";
 import { isPermitted, missingPermission, type PermissionRow } from "./permission.ts";
 import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
-import { SOURCES_OF, type PolicySource } from "./policy/policy.ts";
+import { POLICY_SOURCES, type PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { mayReadSomething } from "./policy/store.ts";
 
 /** The kinds of policies that can decide about the operation. */
-export function sourcesOf({ object, lists, judges = [] }: OperationAccess): readonly PolicySource[] {
+export function policySourcesOf({ object, lists, judges = [] }: OperationAccess): readonly PolicySource[] {
   if (object === undefined && lists === undefined && judges.length === 0) return NO_SOURCES;
   const types = [object?.type ?? [], lists ?? [], judges].flat();
-  return [...new Set(types.flatMap((type) => SOURCES_OF[type]))];
+  return [...new Set(types.flatMap((type) => POLICY_SOURCES[type]))];
 }
 
 const NO_SOURCES: readonly PolicySource[] = [];
@@ -33,7 +33,7 @@ export async function readScopeOf(
   byTable: boolean,
 ): Promise<ReadScope | undefined> {
   if (lists === undefined || standing === undefined) return undefined;
-  const sources = SOURCES_OF[lists].filter((source) => !standing.absentSources.has(source));
+  const sources = POLICY_SOURCES[lists].filter((source) => !standing.absentSources.has(source));
   const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
   if (byTable || object !== undefined) {
     return { ...scope, isFiltered: !byTable || (sources.length > 0 && !caller.groups.has("system-admin")) };

@@ -78,7 +78,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (search.isBeforeBody(request)) {
         const admitted = gate.enter(endpoint, admissionOf(request), arrivalOf(request));
         const endingOf = (): AbortSignal => endingSignal(reply);
-        request.early = await search.beforeBody(request, admissionOf(request), admitted, endingOf);
+        request.earlySearch = await search.beforeBody(request, admissionOf(request), admitted, endingOf);
       }
       const refusal = isGet ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
@@ -109,10 +109,10 @@ function routeOptions<Access, Admission, Admitted, Services>(
       endingSignal: endingOf,
       forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
     };
-    if (request.early !== undefined && "fault" in request.early) throw request.early.fault;
+    if (request.earlySearch !== undefined && "fault" in request.earlySearch) throw request.earlySearch.fault;
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
-    const searching = { ...admitted, given, endingSignal: endingOf };
-    const { params, found } = request.early ?? (await search.find(request, admission, searching));
+    const searchContext = { ...admitted, given, endingSignal: endingOf };
+    const { params, found } = request.earlySearch ?? (await search.find(request, admission, searchContext));
     const input: RequestInput<TObject, TObject, TObject> = {
       params,
       query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),

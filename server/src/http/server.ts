@@ -86,7 +86,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const turns = startByTurns(server);
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
-  server.decorateRequest("early");
+  server.decorateRequest("earlySearch");
   server.addHook("onRequest", (request, reply, done) => {
     // Bodies are parsed as JSON regardless of their Content-Type.
     request.raw.headers["content-type"] = "application/json";
@@ -157,7 +157,7 @@ declare module "fastify" {
     /** The gate's result for the caller; null on routes without a gate. */
     admission: unknown;
     /** Set if the object was searched before the body is read. */
-    early: EarlySearch | undefined;
+    earlySearch: EarlySearch | undefined;
     bodyTerms: BodyTerms | undefined;
     rawReply: ServerResponse | undefined;
     bodySha256: (() => Buffer) | undefined;

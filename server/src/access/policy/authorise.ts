@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import type { Caller } from "../caller.ts";
 import { missingPermission, type PermissionRow } from "../permission.ts";
 import { isWrite, judge, type JudgedAction, type Judgement, type PolicyChain } from "./judgement.ts";
-import { SOURCES_OF, type PolicyObject, type PolicySource } from "./policy.ts";
+import { POLICY_SOURCES, type PolicyObject, type PolicySource } from "./policy.ts";
 import { readChain } from "./store.ts";
 
 /** What a decision about an object needs to know about the caller besides their permissions. */
@@ -31,7 +31,7 @@ function emptyChain(
   action: JudgedAction,
   { absentSources }: PolicyStanding,
 ): PolicyChain | undefined {
-  if (!SOURCES_OF[type].every((source) => absentSources.has(source))) return undefined;
+  if (!POLICY_SOURCES[type].every((source) => absentSources.has(source))) return undefined;
   if (place !== undefined && place.folderId !== null && isWrite(action)) return undefined;
   return { links: [], homeId: place?.homeId ?? null };
 }

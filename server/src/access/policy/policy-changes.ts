@@ -4,7 +4,7 @@ import { OneOf } from "../../http/schema.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { AuditNote } from "../operation.ts";
 import { SOURCE_ACTIONS, type Policy, type PolicyElement, type PolicyObject } from "./policy.ts";
-import { knownSubjects, lockPolicy, readPolicy, replacePolicy, sourceOf, unknownSubjects } from "./store.ts";
+import { knownSubjects, lockPolicy, readPolicy, replacePolicy, ownPolicyKey, unknownSubjects } from "./store.ts";
 
 export const PolicyText = Type.String({
   maxLength: 262_144,
@@ -39,7 +39,7 @@ export async function setPolicy(
   object: PolicyObject,
   policy: Policy,
 ): Promise<ShownElement[]> {
-  const key = sourceOf(object);
+  const key = ownPolicyKey(object);
   if (key === null) throw new Error("objects of this type have no policy");
   await checkSubjects(tx, policy);
   lockPolicy(tx, key.source, key.sourceId);
@@ -52,7 +52,7 @@ export async function setPolicy(
 
 /** Leaves out users and groups that do not exist any more, so that a policy can be sent back as it is shown. */
 export async function shownPolicy(reader: Queryable, object: PolicyObject): Promise<ShownElement[]> {
-  const key = sourceOf(object);
+  const key = ownPolicyKey(object);
   const policy = key === null ? [] : await readPolicy(reader, key.source, key.sourceId);
   const known = await knownSubjects(reader, subjectsOf(policy));
   return policy.flatMap((element) => {

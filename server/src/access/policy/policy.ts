@@ -66,7 +66,7 @@ export interface Subject {
 export const commonRoot = (type: FolderType): Place => ({ type, folderId: null, homeId: null });
 
 /** The kinds of policies that can decide about an object of the type. */
-export const SOURCES_OF: Record<ObjectType, readonly PolicySource[]> = {
+export const POLICY_SOURCES: Record<ObjectType, readonly PolicySource[]> = {
   note: ["note", "folder", "notes_root"],
   cluster: ["cluster"],
   scheduler: ["scheduler"],

@@ -4,7 +4,7 @@ import type { ObjectType, Place, Policy, PolicyObject, PolicySource } from "./po
 import { matchingActions, rulesOf } from "./rules.ts";
 
 /** The key of the object's own policy. Null: objects of its type have none. */
-export function sourceOf({ type, id, place }: PolicyObject): { source: PolicySource; sourceId: number } | null {
+export function ownPolicyKey({ type, id, place }: PolicyObject): { source: PolicySource; sourceId: number } | null {
   if (type === "dashboard") return null;
   if (type !== "folder") return id === null ? null : { source: type, sourceId: id };
   if (id !== null) return { source: "folder", sourceId: id };
@@ -13,7 +13,7 @@ export function sourceOf({ type, id, place }: PolicyObject): { source: PolicySou
 
 /** The policies that apply to the object, the nearest first: its own, those of its folders, that of the root. */
 export async function readChain(reader: Queryable, object: PolicyObject): Promise<PolicyChain> {
-  const own = object.type === "folder" ? null : sourceOf(object);
+  const own = object.type === "folder" ? null : ownPolicyKey(object);
   if (object.place !== undefined) return readPlacedChain(reader, own, object.place);
   if (own === null) return { links: [], homeId: null };
   const rows = await reader.query<{ policy: Policy }>(
