@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
-import { Id, OneOf, Timestamp } from "../http/schema.ts";
+import { SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
+import { Id, OneOf, StringMap, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import type { AppRow } from "./store.ts";
 
@@ -18,6 +19,19 @@ export const App = Type.Object(
   },
   { title: "App" },
 );
+
+/** For a new app. */
+export const AppBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 255, description: "Need not be unique", examples: ["reports"] }),
+  config: Type.Optional(
+    StringMap({
+      maxLength: SPARK_CONFIG_VALUE_LENGTH,
+      description: "Spark properties, except those that the server sets itself",
+      examples: [{ "spark.sql.shuffle.partitions": "8" }],
+    }),
+  ),
+  kind: Type.Optional(OneOf(["spark"])),
+});
 
 export const AppParams = Type.Object({ app_id: Id });
 

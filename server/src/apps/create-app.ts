@@ -1,9 +1,8 @@
-import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { checkSparkConfig, SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
-import { OneOf, StringMap } from "../http/schema.ts";
+import { checkSparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { invalid } from "../lib/fault.ts";
-import { App, appObject } from "./app.ts";
+import { CREATE_FORMS } from "./app-forms.ts";
+import { App, AppBody, appObject } from "./app.ts";
 import { countApps, insertApp } from "./store.ts";
 
 const MAX_APPS = 1000;
@@ -14,21 +13,12 @@ export const createApp = operation({
   description: "Its configuration applies to the commands that use it; their own arguments take precedence.",
   tag: "Apps",
   method: "POST",
-  paths: { "v1.2": "/apps" },
+  paths: { "v1.2": "/apps", v2: "/apps" },
   access: { permission: { groups: ["system-user", "system-admin"], role: "app:create" } },
-  body: Type.Object({
-    name: Type.String({ minLength: 1, maxLength: 255, description: "Need not be unique", examples: ["reports"] }),
-    config: Type.Optional(
-      StringMap({
-        maxLength: SPARK_CONFIG_VALUE_LENGTH,
-        description: "Spark properties, except those that the server sets itself",
-        examples: [{ "spark.sql.shuffle.partitions": "8" }],
-      }),
-    ),
-    kind: Type.Optional(OneOf(["spark"])),
-  }),
+  body: AppBody,
   example: { body: { name: "reports", config: { "spark.sql.shuffle.partitions": "8" } } },
   reply: App,
+  forms: CREATE_FORMS,
 
   async handle({ body, change }) {
     const name = checkName(body.name);

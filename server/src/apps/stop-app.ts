@@ -1,6 +1,7 @@
 import { operation } from "../access/operation.ts";
 import { notFound } from "../lib/fault.ts";
 import type { WithAppControl } from "./app-control.ts";
+import { APP_IN_ENVELOPE } from "./app-forms.ts";
 import { appInPath } from "./app-in-path.ts";
 import { App, appObject, AppParams } from "./app.ts";
 import { raiseGeneration } from "./store.ts";
@@ -14,10 +15,11 @@ export const stopApp = operation({
     "for the nodes: status is UP if one of them still has a server then. An app that is DOWN stays DOWN.",
   tag: "Apps",
   method: "PUT",
-  paths: { "v1.2": "/apps/:app_id/stop" },
+  paths: { "v1.2": "/apps/:app_id/stop", v2: "/apps/:app_id/stop" },
   access: { permission: { groups: ["system-user", "system-admin"], role: "app:update" } },
   params: AppParams,
   reply: App,
+  forms: APP_IN_ENVELOPE,
   find: appInPath,
 
   async handle({ found, caller, change }, { appControl }: WithAppControl) {

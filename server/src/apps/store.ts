@@ -13,8 +13,15 @@ export interface AppRow {
 
 const COLUMNS = `id, name, config, kind, created_at as "createdAt", generation`;
 
-export async function listApps(reader: Queryable, page: { limit: number; offset: number }): Promise<AppRow[]> {
-  return reader.query(`select ${COLUMNS} from app order by id limit $1 offset $2`, [page.limit, page.offset]);
+export async function listApps(
+  reader: Queryable,
+  page: { limit: number; offset: number; idsAfter: number },
+): Promise<AppRow[]> {
+  return reader.query(`select ${COLUMNS} from app where id > $3 order by id limit $1 offset $2`, [
+    page.limit,
+    page.offset,
+    page.idsAfter,
+  ]);
 }
 
 export async function findApp(reader: Queryable, id: number): Promise<AppRow | undefined> {

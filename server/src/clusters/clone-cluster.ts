@@ -2,7 +2,8 @@ import { operation } from "../access/operation.ts";
 import type { PermissionRow } from "../access/permission.ts";
 import { notFound } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
-import { CloneBody } from "./cluster-fields.ts";
+import { NewClusterBody } from "./cluster-fields.ts";
+import { CLONE_FORMS } from "./cluster-forms.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
@@ -21,15 +22,16 @@ export const cloneCluster = operation({
     "permission to create clusters; the policy of the original must not deny read.",
   tag: "Clusters",
   method: "POST",
-  paths: { "v1.2": "/clusters/:cluster_id/clone" },
+  paths: { "v1.2": "/clusters/:cluster_id/clone", v2: "/clusters/:cluster_id/clone" },
   access: {
     permission: MAY_CREATE,
     judges: ["cluster"],
   },
   params: ClusterParams,
-  body: CloneBody,
+  body: NewClusterBody,
   example: { params: { cluster_id: "default" }, body: { labels: ["nightly"] } },
   reply: Cluster,
+  forms: CLONE_FORMS,
   async find(request) {
     const found = await clusterInPath(request);
     // The permission to create suffices for reading the original, unless its policy denies that.

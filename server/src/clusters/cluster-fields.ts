@@ -48,8 +48,8 @@ export const SettingFields = {
   ),
 };
 
-export const ClusterBody = Type.Object({ labels: Labels, engine: Engine, ...SettingFields });
-export const CloneBody = Type.Object({ labels: Labels, engine: Type.Optional(Engine), ...SettingFields });
+/** For a new cluster. `engine` can be absent in some forms of the request only (cluster-forms.ts). */
+export const NewClusterBody = Type.Object({ labels: Labels, engine: Type.Optional(Engine), ...SettingFields });
 export const EditBody = Type.Object({
   labels: Type.Optional(Labels),
   engine: Type.Optional(Engine),

@@ -4,6 +4,7 @@ import type { Tx } from "../db/database.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { EditBody } from "./cluster-fields.ts";
+import { EDIT_FORMS } from "./cluster-forms.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
@@ -22,7 +23,7 @@ export const editCluster = operation({
     "it was read changes nothing. To change the engine, the cluster must be DOWN and have no waiting command.",
   tag: "Clusters",
   method: "PUT",
-  paths: { "v1.2": "/clusters/:cluster_id" },
+  paths: { "v1.2": "/clusters/:cluster_id", v2: "/clusters/:cluster_id" },
   access: {
     permission: OBJECT_PERMISSIONS.cluster.update,
     object: { type: "cluster", action: "update" },
@@ -31,6 +32,7 @@ export const editCluster = operation({
   body: EditBody,
   example: { params: { cluster_id: "default" }, body: { max_concurrent_commands: 4 } },
   reply: Cluster,
+  forms: EDIT_FORMS,
   find: clusterInPath,
 
   async handle(

@@ -6,6 +6,7 @@ import { parseReference, PathReference } from "../access/reference.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
+import { CLUSTER_IN_ENVELOPE } from "./cluster-forms.ts";
 import { policyObjectOf } from "./cluster-in-path.ts";
 import { readCluster } from "./cluster-changes.ts";
 import { Label } from "./labels.ts";
@@ -19,11 +20,12 @@ export const reassignLabel = operation({
   description: "Returns the cluster that now has the label. A cluster without labels is labelled cluster-<id>.",
   tag: "Clusters",
   method: "PUT",
-  paths: { "v1.2": "/clusters/reassign-label" },
+  paths: { "v1.2": "/clusters/reassign-label", v2: "/clusters/reassign-label" },
   access: { permission: OBJECT_PERMISSIONS.cluster.update, object: { type: "cluster", action: "update" } },
   body: Type.Object({ destination_cluster: PathReference, label: Label }),
   example: { body: { destination_cluster: "default", label: "nightly" } },
   reply: Cluster,
+  forms: CLUSTER_IN_ENVELOPE,
 
   async find({ given, reader }) {
     const { destination_cluster: reference } = given();

@@ -1,8 +1,8 @@
 import { isRecord } from "../lib/is-record.ts";
 
 /**
- * Normalises a URL before routing: removes a trailing slash, a bare `?` and the suffix `.json`, and replaces the
- * deployment's identifier prefix with the `svc` that all definitions use.
+ * Normalises a URL before routing: removes a trailing slash, a bare `?` and the suffix `.json`, replaces v1.3 with v2,
+ * whose other name it is, and replaces the deployment's identifier prefix with the `svc` that all definitions use.
  */
 export function canonicalUrl(url: string, prefix: string): string {
   const queryAt = url.indexOf("?");
@@ -11,6 +11,7 @@ export function canonicalUrl(url: string, prefix: string): string {
   path = stripTrailing(path);
   if (path.startsWith("/api/")) {
     if (path.endsWith(".json")) path = stripTrailing(path.slice(0, -".json".length));
+    if (path.startsWith(OTHER_NAME_OF_V2)) path = `/api/v2/${path.slice(OTHER_NAME_OF_V2.length)}`;
     if (prefix !== "svc" && path.includes("_user")) path = withNeutralSegments(path, prefix);
   }
   return path + query;
@@ -33,6 +34,7 @@ function withNeutralSegments(path: string, prefix: string): string {
 }
 
 const SLASH = 0x2f;
+const OTHER_NAME_OF_V2 = "/api/v1.3/";
 const SEGMENTS = [
   (prefix: string) => `enable_${prefix}_user`,
   (prefix: string) => `disable_${prefix}_user`,

@@ -36,13 +36,20 @@ export function codecOf(endpoint: Schemas): EndpointCodec {
       readQuery: inputReader(endpoint.query),
       readBody: inputReader(endpoint.body),
       readLoosely: looseReader(endpoint.method === "GET" ? endpoint.query : endpoint.body),
-      // The library types schemas as JSON Schema draft 7; ours use the 2020 form of nullable types, which it reads.
-      writeReply:
-        endpoint.reply === undefined ? JSON.stringify : fastJson(endpoint.reply as Parameters<typeof fastJson>[0]),
+      writeReply: endpoint.reply === undefined ? JSON.stringify : replyWriter(endpoint.reply),
     };
     codecs.set(endpoint, codec);
   }
   return codec;
+}
+
+const replyWriters = new WeakMap<TSchema, EndpointCodec["writeReply"]>();
+
+export function replyWriter(schema: TSchema): EndpointCodec["writeReply"] {
+  // The library types schemas as JSON Schema draft 7; ours use the 2020 form of nullable types, which it reads.
+  const writer = replyWriters.get(schema) ?? fastJson(schema as Parameters<typeof fastJson>[0]);
+  replyWriters.set(schema, writer);
+  return writer;
 }
 
 /** Parses and validates one part of a request by its schema; built once per endpoint. */

@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { ForwardedReply } from "./forwarded-reply.ts";
 import type { StreamReply, StreamType } from "./stream-reply.ts";
+import type { VersionForm } from "./version-form.ts";
 
 /**
  * An endpoint is data plus a short handler. Routing, parsing, access checks, errors and OpenAPI all read this data, so
@@ -33,6 +34,8 @@ export interface RequestContext {
    * Undefined if this request has been forwarded already.
    */
   forward: ((base: string) => Promise<ForwardedReply>) | undefined;
+  /** For lists that a version shows as a whole: read the next batch after this id. Undefined: read the page. */
+  afterId: number | undefined;
 }
 
 /** Passed to every `find` besides the path parameters. */
@@ -87,6 +90,8 @@ export interface Endpoint<Access, Admitted, Services> {
   body?: TObject;
   /** The schema of the JSON reply; undefined if the endpoint only streams. */
   reply?: TSchema;
+  /** The versions in which body or reply have another form than here. */
+  forms?: Partial<Record<Version, VersionForm>>;
   /** Descriptions of the streams that it can reply with, by content type. */
   streams?: Partial<Record<Exclude<StreamType, "application/json" | "text/event-stream">, string>>;
   /** The server-sent events that it replies with on request. */
@@ -115,11 +120,12 @@ type EndpointDefinition<
   B extends TObject | undefined,
   R extends TSchema,
   Found,
-> = Omit<Endpoint<Access, Admitted, Services>, "params" | "query" | "body" | "reply" | "find" | "handle"> & {
+> = Omit<Endpoint<Access, Admitted, Services>, "params" | "query" | "body" | "reply" | "forms" | "find" | "handle"> & {
   params?: P;
   query?: Q;
   body?: B;
   reply?: R;
+  forms?: Partial<Record<Version, VersionForm<Static<R>>>>;
   find?: (
     request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & SearchContext,
     services: Services,

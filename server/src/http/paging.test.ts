@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { pageOf, pagingInfo, shownRows } from "./paging.ts";
 
 test("without parameters the first page has ten entries, and one row more is fetched", () => {
-  expect(pageOf({})).toEqual({ number: 1, perPage: 10, limit: 11, offset: 0 });
-  expect(pageOf({ page: 3, per_page: 100 })).toEqual({ number: 3, perPage: 100, limit: 101, offset: 200 });
+  expect(pageOf({})).toEqual({ number: 1, perPage: 10, limit: 11, offset: 0, idsAfter: 0 });
+  expect(pageOf({ page: 3, per_page: 100 })).toEqual({ number: 3, perPage: 100, limit: 101, offset: 200, idsAfter: 0 });
 });
 
 test.each([

@@ -42,11 +42,19 @@ export interface Page {
   /** For the `limit` of the SQL statement: one row more than the page shows. */
   limit: number;
   offset: number;
+  /** Only rows with a larger id; 0 unless a whole list is read in batches. */
+  idsAfter: number;
 }
 
-export function pageOf(query: { page?: number; per_page?: number }): Page {
+/** `afterId` is that of the request; lists that no version shows as a whole omit it. */
+export function pageOf(query: { page?: number; per_page?: number }, afterId?: number): Page {
+  if (afterId !== undefined) return pageAt(1, MAX_PER_PAGE, afterId);
   const { page = 1, per_page: perPage = DEFAULT_PER_PAGE } = query;
-  return { number: page, perPage, limit: perPage + 1, offset: (page - 1) * perPage };
+  return pageAt(page, perPage, 0);
+}
+
+function pageAt(number: number, perPage: number, idsAfter: number): Page {
+  return { number, perPage, limit: perPage + 1, offset: (number - 1) * perPage, idsAfter };
 }
 
 /** `rows` are those fetched with the page's limit. */

@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { TObject } from "typebox";
 import { Fault } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
+import { lazy } from "../lib/lazy.ts";
 import type { Log } from "../lib/log.ts";
 import { deprecationHeaders, routeTable, type Route } from "./route-table.ts";
-import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
+import { formCodecOf } from "./form-codec.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
 import { objectSearch } from "./object-search.ts";
 import type { Arrival, Gate } from "./gate.ts";
@@ -61,6 +62,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const headers = deprecationHeaders(endpoint, route.version);
   const isGet = endpoint.method === "GET";
   const search = objectSearch(endpoint, gate, services);
+  const codecOfRoute = lazy(() => formCodecOf(endpoint, route.version));
   const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
 
   return {
@@ -97,15 +99,16 @@ function routeOptions<Access, Admission, Admitted, Services>(
   async function handle(request: FastifyRequest, reply: FastifyReply, releaseSlot: () => void): Promise<unknown> {
     const arrival = arrivalOf(request);
     const admission = admissionOf(request);
-    const { readQuery, readBody, readLoosely, writeReply } = codecOf(endpoint);
-    reply.serializer(writeReply).type("application/json; charset=utf-8");
+    const codec = codecOfRoute();
+    const { readQuery, readBody, readLoosely } = codec;
+    reply.serializer(codec.writeReply).type("application/json; charset=utf-8");
     const admitted = gate.enter(endpoint, admission, arrival);
     // A handler that requests this signal is about to wait, so its slot is released.
     const endingOf = (): AbortSignal => {
       releaseSlot();
       return endingSignal(reply);
     };
-    const context: RequestContext = {
+    const context: Omit<RequestContext, "afterId"> = {
       endingSignal: endingOf,
       forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
     };
@@ -113,21 +116,21 @@ function routeOptions<Access, Admission, Admitted, Services>(
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
     const searchContext = { ...admitted, given, endingSignal: endingOf };
     const { params, found } = request.earlySearch ?? (await search.find(request, admission, searchContext));
-    const input: RequestInput<TObject, TObject, TObject> = {
-      params,
-      query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
-      body: isGet ? {} : readBody(request.body ?? {}),
-    };
+    const query = readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request));
+    const { fields, warnings } = codec.translate(isGet ? {} : (request.body ?? {}));
+    const input: RequestInput<TObject, TObject, TObject> = { params, query, body: isGet ? {} : readBody(fields) };
     if (arrival.idempotencyKey !== undefined && endpoint.method === "POST") {
       const kept = await gate.replay(admission, arrival, request.bodySha256?.() ?? SHA256_OF_NOTHING);
       if (kept !== undefined) {
         reply.header("Idempotent-Replayed", "true");
-        return kept;
+        return codec.show(kept, warnings);
       }
     }
-    const answer = await endpoint.handle({ ...input, ...admitted, ...context, found }, services);
+    const call = (afterId: number | undefined): Promise<unknown> =>
+      endpoint.handle({ ...input, ...admitted, ...context, found, afterId }, services);
+    const answer = await codec.reply(call, query);
     if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
-    return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
+    return answer instanceof StreamReply ? streamOf(answer, reply) : codec.show(answer, warnings);
   }
 }
 

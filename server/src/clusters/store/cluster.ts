@@ -34,21 +34,21 @@ const COLUMNS = `
 /** An account has a few hundred clusters at most, so those that the caller may not read can be filtered out. */
 export async function listClusters(
   reader: Queryable,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset, idsAfter }: { limit: number; offset: number; idsAfter: number },
   scope: ReadScope,
 ): Promise<ClusterRow[]> {
   if (!scope.isFiltered) {
     return reader.query(
-      `select ${COLUMNS} from cluster c where c.deleted_at is null order by c.id limit $1 offset $2`,
-      [limit, offset],
+      `select ${COLUMNS} from cluster c where c.id > $3 and c.deleted_at is null order by c.id limit $1 offset $2`,
+      [limit, offset, idsAfter],
     );
   }
   return reader.query(
-    `with verdict as materialized (${verdictsOf("'cluster'", 3)})
+    `with verdict as materialized (${verdictsOf("'cluster'", 4)})
      select ${COLUMNS} from cluster c left join verdict v on v.source_id = c.id
-      where c.deleted_at is null and ${isReadable("v.weight", "c.owner_id", 3)}
+      where c.id > $3 and c.deleted_at is null and ${isReadable("v.weight", "c.owner_id", 4)}
       order by c.id limit $1 offset $2`,
-    [limit, offset, ...scopeValues(scope)],
+    [limit, offset, idsAfter, ...scopeValues(scope)],
   );
 }
 

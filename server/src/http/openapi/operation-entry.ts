@@ -3,6 +3,8 @@ import { isRecord } from "../../lib/is-record.ts";
 import type { Endpoint, EndpointExample, EventStream, StreamedEvent } from "../endpoint.ts";
 import { deprecationHeaders } from "../route-table.ts";
 import { ErrorBody } from "../error-body.ts";
+import { listSchema } from "../form-codec.ts";
+import type { VersionForm } from "../version-form.ts";
 import type { Content, Header, JsonSchema, Operation, Parameter, Reference, MediaType, Response } from "./document.ts";
 import type { DocumentedPath } from "./documented-paths.ts";
 import type { NamedSchemas } from "./named-schemas.ts";
@@ -24,21 +26,26 @@ export function operationEntry(
   schemas: NamedSchemas,
 ): Operation {
   const { endpoint, version, operationId, alsoAt } = path;
-  const parameters = [...pathParameters(path), ...queryParameters(endpoint), ...headerParameters(endpoint)];
+  const form = endpoint.forms?.[version];
+  const parameters = [...pathParameters(path), ...queryParameters(endpoint, form), ...headerParameters(endpoint)];
   return {
     operationId,
     tags: [endpoint.tag],
     summary: endpoint.summary,
-    description: [endpoint.description, access.text].filter((text) => text !== undefined).join("\n\n"),
+    description: [endpoint.description, form?.description, access.text]
+      .filter((text) => text !== undefined)
+      .join("\n\n"),
     ...(endpoint.supersededBy?.[version] === undefined ? {} : { deprecated: true }),
     ...(access.needsToken ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint.example, schemas) }),
+    ...(endpoint.body === undefined
+      ? {}
+      : { requestBody: requestBody(endpoint.body, endpoint.example, form, schemas) }),
     responses: {
       "200": {
         description: "Done.",
         headers: replyHeaders(path),
-        content: replyContent(endpoint, schemas),
+        content: replyContent(endpoint, form, schemas),
       },
       ...refusalsOf(endpoint, access.needsToken, access.isHidden),
     },
@@ -56,15 +63,21 @@ function pathParameters({ endpoint, parameterNames }: DocumentedPath<Endpoint<un
   });
 }
 
-function queryParameters({
-  query,
-  example: { query: examples = {} } = {},
-}: Endpoint<unknown, never, never>): Parameter[] {
-  return propertiesOf(query).map(([name, schema]) => {
+function queryParameters(
+  { query, example: { query: examples = {} } = {} }: Endpoint<unknown, never, never>,
+  form: VersionForm | undefined,
+): Parameter[] {
+  return propertiesOf(query).map(([name, declared]) => {
     const example = examples[name];
+    // A list that is shown as a whole has no default page.
+    const schema = form?.list !== undefined && name === "page" ? withoutDefault(declared) : declared;
     const entry = parameter(name, "query", isRequired(query, name), schema);
     return example === undefined ? entry : { ...entry, example };
   });
+}
+
+function withoutDefault({ default: _unused, ...schema }: JsonSchema): JsonSchema {
+  return schema;
 }
 
 function headerParameters({ method }: Endpoint<unknown, never, never>): Reference[] {
@@ -85,17 +98,28 @@ function parameter(name: string, place: Parameter["in"], required: boolean, sche
 function requestBody(
   body: TObject,
   example: EndpointExample | undefined,
+  form: VersionForm | undefined,
   schemas: NamedSchemas,
 ): NonNullable<Operation["requestBody"]> {
-  const shown = example?.body === undefined ? {} : { example: example.body };
+  const shown = form?.body?.example ?? example?.body;
   return {
     required: (body.required ?? []).length > 0,
-    content: { "application/json": { schema: schemas.place(body), ...shown } },
+    content: {
+      "application/json": {
+        schema: schemas.place(form?.body?.schema ?? body),
+        ...(shown === undefined ? {} : { example: shown }),
+      },
+    },
   };
 }
 
-function replyContent(endpoint: Endpoint<unknown, never, never>, schemas: NamedSchemas): Content {
-  const { reply, streams = {}, eventStream } = endpoint;
+function replyContent(
+  endpoint: Endpoint<unknown, never, never>,
+  form: VersionForm | undefined,
+  schemas: NamedSchemas,
+): Content {
+  const { streams = {}, eventStream } = endpoint;
+  const reply = form?.list === undefined ? (form?.reply?.schema ?? endpoint.reply) : listSchema(form.list);
   const streamed = Object.entries(streams).map(([type, description]): [string, Content[string]] => [
     type,
     { schema: { type: "string", description } },
