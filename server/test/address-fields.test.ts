@@ -55,7 +55,7 @@ describe("a metadata address is refused in all of its forms", () => {
   test.each(engines)("in %s", async (field, engine) => {
     const account = await given.account();
     for (const host of hosts) {
-      const reply = account.post("/clusters", { labels: ["there"], engine: engine(host) });
+      const reply = account.post("/api/v2/clusters", { labels: ["there"], engine: engine(host) });
       await reply.refused(422, new RegExp(`^${field.replace(".", "\\.")} must not be a link-local, metadata`));
     }
   });
@@ -66,7 +66,7 @@ describe("a metadata address is refused in all of its forms", () => {
       await account.put("/api/v2/accounts", { [field]: value(host) }).refused(422, new RegExp(`^${field} must`));
     }
     for (const [field, engine] of engines) {
-      const reply = account.post("/clusters", { labels: ["there"], engine: engine(host) });
+      const reply = account.post("/api/v2/clusters", { labels: ["there"], engine: engine(host) });
       await reply.refused(422, new RegExp(`^${field.replace(".", "\\.")} must`));
     }
   });

@@ -30,11 +30,11 @@ const { at, idOf } = nodes;
 
 beforeAll(async () => {
   const engine = { type: "connect", url: `sc://127.0.0.1:${connect.port}` };
-  await at("first").post("/clusters", { labels: ["remote"], engine });
+  await at("first").post("/api/v2/clusters", { labels: ["remote"], engine });
 });
 
 beforeEach(async () => {
-  ({ id: appId } = await at("first").post("/apps", { name: "reports" }));
+  ({ id: appId } = await at("first").post("/api/v2/apps", { name: "reports" }));
 });
 
 /** Starts a query that runs on that node until it is ended. */
@@ -55,7 +55,7 @@ async function queryOn(name: Name): Promise<number> {
 }
 
 const statuses = (of: readonly Name[] = NAMES): Promise<string[]> =>
-  Promise.all(of.map(async (name) => (await at(name).get(`/apps/${appId}`)).status));
+  Promise.all(of.map(async (name) => (await at(name).get(`/api/v2/apps/${appId}`)).status));
 
 async function expectLost(id: number): Promise<void> {
   expect(await at("first").get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
@@ -65,9 +65,9 @@ describe("an app whose server runs on another node", () => {
   test("is UP on every node, and a stop on any node ends it together with its queries", async () => {
     const id = await queryOn("second");
     await expect.poll(() => statuses(), PATIENCE).toEqual(["UP", "UP", "UP"]);
-    expect((await at("first").get("/apps?per_page=100")).apps.at(-1)).toMatchObject({ id: appId, status: "UP" });
+    expect((await at("first").get("/api/v2/apps?per_page=100")).apps.at(-1)).toMatchObject({ id: appId, status: "UP" });
     const asked = performance.now();
-    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ id: appId, status: "DOWN" });
+    expect(await at("third").put(`/api/v2/apps/${appId}/stop`)).toMatchObject({ id: appId, status: "DOWN" });
     expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
     await expectLost(id);
     expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
@@ -75,7 +75,7 @@ describe("an app whose server runs on another node", () => {
     // The error is the same as for a stop on the node itself.
     const local = await queryOn("second");
     await expect.poll(() => statuses(["third"]), PATIENCE).toEqual(["UP"]); // a later command started it again
-    expect(await at("second").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
+    expect(await at("second").put(`/api/v2/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
     await expectLost(local);
     for (const each of [id, local]) {
       const { attempts } = await at("third").get(`/commands/${each}/attempts`);
@@ -89,7 +89,7 @@ describe("an app whose server runs on another node", () => {
     await expect
       .poll(() => nodes.db.system.query("select from app_server where app_id = $1 and is_up", [appId]), PATIENCE)
       .toHaveLength(2);
-    await at("third").put(`/apps/${appId}/stop`);
+    await at("third").put(`/api/v2/apps/${appId}/stop`);
     for (const id of ids) await expectLost(id);
     await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
@@ -102,7 +102,7 @@ describe("an app whose server runs on another node", () => {
     await expect.poll(() => statuses(["first", "third"]), PATIENCE).toEqual(["DOWN", "DOWN"]);
     rmSync(silenceIn(nodes.folder));
     const asked = performance.now();
-    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
+    expect(await at("third").put(`/api/v2/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
     expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
     await nodes.start("second");
     await expectLost(id);
@@ -119,7 +119,7 @@ describe("an app whose server runs on another node", () => {
        values ($1, '00000000-0000-4000-8000-000000000001', 0, true)`,
       [appId],
     );
-    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "UP" });
+    expect(await at("third").put(`/api/v2/apps/${appId}/stop`)).toMatchObject({ status: "UP" });
     await nodes.db.system.query("delete from node where host = 'stuck'");
     expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
   });

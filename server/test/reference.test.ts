@@ -80,10 +80,10 @@ async function run(line: string, variables: Record<string, string>): Promise<Ans
 /** The values that a reader would fill in because the page cannot know them. */
 async function readersValues(operator: AccountClient) {
   const finished = await runProgram(operator, "echo 1");
-  const app = await operator.post("/apps", { name: "one" });
+  const app = await operator.post("/api/v2/apps", { name: "one" });
   const { group } = await operator.post("/groups", { name: "one" });
   const { roles: role } = await operator.post("/roles", { name: "one" });
-  const cluster = await operator.post("/clusters", { labels: ["one"], engine: { type: "local" } });
+  const cluster = await operator.post("/api/v2/clusters", { labels: ["one"], engine: { type: "local" } });
   const { folder } = await operator.post("/folders", { name: "one", location: "Common", type: "notes" });
   const note = await operator.post("/notebooks", { name: "one" });
   const dashboard = await operator.post("/notebook_dashboards", { note_id: note.id, name: "one" });

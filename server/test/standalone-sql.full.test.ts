@@ -47,9 +47,10 @@ describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 30
   afterAll(async () => {
     try {
       // Otherwise their servers would search for the master of the cluster.
-      for (const account of [one, other]) await account.put("/clusters/standalone/state", { state: "terminate" });
+      for (const account of [one, other])
+        await account.put("/api/v2/clusters/standalone/state", { state: "terminate" });
       for (const account of [one, other]) {
-        const isDown = async () => (await account.get("/clusters/standalone/state")).state === "DOWN";
+        const isDown = async () => (await account.get("/api/v2/clusters/standalone/state")).state === "DOWN";
         await vi.waitUntil(isDown, PATIENCE);
       }
     } finally {
@@ -138,7 +139,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     const keys = { storage_access_key: credentials.accessKeyId, storage_secret_key: credentials.secretAccessKey };
     await account.put("/api/v2/accounts", { account: { ...settings, ...keys } });
     const engine = { type: "standalone", master_url: cluster.masterUrl, token: cluster.secret };
-    await account.post("/clusters", { labels: ["standalone"], engine, spark_config: sparkConfig });
+    await account.post("/api/v2/clusters", { labels: ["standalone"], engine, spark_config: sparkConfig });
     return account;
   }
 

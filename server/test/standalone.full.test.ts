@@ -30,7 +30,7 @@ describe.skipIf(sparkIsMissing)("a program on a standalone cluster", () => {
   beforeAll(async () => {
     cluster = await startStandaloneCluster(await findSparkHome(inject("postgres").cacheDir));
     const engine = { type: "standalone", master_url: cluster.masterUrl, token: cluster.secret };
-    await spark.account.post("/clusters", { labels: ["standalone"], engine });
+    await spark.account.post("/api/v2/clusters", { labels: ["standalone"], engine });
   }, SET_UP_MS);
   afterAll(async () => cluster.stop());
 

@@ -81,7 +81,7 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has configu
     });
     account = new AccountClient(node.url, token, accountId, email);
     for (const name of Object.keys(confs)) {
-      await account.post("/clusters", { labels: [name], engine: { type: "yarn", hadoop_conf: name } });
+      await account.post("/api/v2/clusters", { labels: [name], engine: { type: "yarn", hadoop_conf: name } });
     }
   }, SET_UP_MS);
 
@@ -163,7 +163,7 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has configu
 
   it("no application remains after the cluster is terminated", async () => {
     expect(await running()).toEqual(["headgate-sql"]);
-    await account.put("/clusters/mini/state", { state: "terminate" });
+    await account.put("/api/v2/clusters/mini/state", { state: "terminate" });
     await expect.poll(running, PATIENCE).toEqual([]);
   });
 

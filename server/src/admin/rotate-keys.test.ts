@@ -29,7 +29,7 @@ beforeAll(async () => {
   await account.post("/commands", copy, { headers: { "Idempotency-Key": randomUUID() } });
   secrets = await metastoreSecrets();
   const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "sealed" };
-  await account.post("/clusters", { labels: ["remote"], engine });
+  await account.post("/api/v2/clusters", { labels: ["remote"], engine });
 });
 
 /** Creates them if they do not exist yet. */

@@ -22,9 +22,9 @@ async function stored(): Promise<number> {
     .length;
 }
 
-describe("POST and GET /api/v1.2/apps", () => {
+describe("POST and GET /api/v2/apps", () => {
   test("returns the app, which is DOWN, and lists it in pages", async () => {
-    const app = await account.post("/apps", { name: "reports", config: { "spark.sql.shuffle.partitions": 8 } });
+    const app = await account.post("/api/v2/apps", { name: "reports", config: { "spark.sql.shuffle.partitions": 8 } });
     expect(app).toEqual({
       id: expect.any(Number),
       name: "reports",
@@ -33,27 +33,30 @@ describe("POST and GET /api/v1.2/apps", () => {
       status: "DOWN",
       created_at: expect.stringMatching(/Z$/),
     });
-    const second = await account.post("/apps", { name: "reports", kind: "spark", config: null });
+    const second = await account.post("/api/v2/apps", { name: "reports", kind: "spark", config: null });
     expect(second).toMatchObject({ config: {} });
-    expect(await account.get("/apps?per_page=1")).toEqual({
+    expect(await account.get("/api/v2/apps?per_page=1")).toEqual({
       paging_info: { previous_page: null, next_page: 2, per_page: 1 },
       apps: [app],
     });
-    expect((await account.get("/apps?per_page=1&page=2")).apps).toEqual([second]);
-    expect(await account.get(`/apps/${app.id}`)).toEqual(app);
+    expect((await account.get("/api/v2/apps?per_page=1&page=2")).apps).toEqual([second]);
+    expect(await account.get(`/api/v2/apps/${app.id}`)).toEqual(app);
   });
 
   test("shows which apps have running servers", async () => {
-    const [up, down] = [await account.post("/apps", { name: "up" }), await account.post("/apps", { name: "down" })];
+    const [up, down] = [
+      await account.post("/api/v2/apps", { name: "up" }),
+      await account.post("/api/v2/apps", { name: "down" }),
+    ];
     running.add(`${account.accountId}/${up.id}`);
-    expect((await account.get("/apps")).apps).toEqual([{ ...up, status: "UP" }, down]);
-    expect(await account.get(`/apps/${up.id}`)).toMatchObject({ status: "UP" });
+    expect((await account.get("/api/v2/apps")).apps).toEqual([{ ...up, status: "UP" }, down]);
+    expect(await account.get(`/api/v2/apps/${up.id}`)).toMatchObject({ status: "UP" });
   });
 
   test("requests with the same idempotency key create one app", async () => {
     const headers = { "Idempotency-Key": "one-app" };
-    const first = await account.post("/apps", { name: "once" }, { headers });
-    expect(await account.post("/apps", { name: "once" }, { headers })).toEqual(first);
+    const first = await account.post("/api/v2/apps", { name: "once" }, { headers });
+    expect(await account.post("/api/v2/apps", { name: "once" }, { headers })).toEqual(first);
     expect(await stored()).toBe(1);
   });
 
@@ -69,7 +72,7 @@ describe("POST and GET /api/v1.2/apps", () => {
     [{ name: "a", config: { "spark.authenticate": "false" } }, /^config may not set spark\.authenticate/],
     [{ name: "a", config: { "spark.master": "local" } }, /^config may not set spark\.master/],
   ])("refuses %j and stores nothing", async (body, message) => {
-    await account.post("/apps", body).refused(422, message);
+    await account.post("/api/v2/apps", body).refused(422, message);
     expect(await stored()).toBe(0);
   });
 
@@ -78,41 +81,41 @@ describe("POST and GET /api/v1.2/apps", () => {
       "insert into app (account_id, name) select $1, 'x' from generate_series(1, 999)",
       [account.accountId],
     );
-    await account.post("/apps", { name: "last" });
-    await account.post("/apps", { name: "more" }).refused(422, /at most 1000 apps/);
+    await account.post("/api/v2/apps", { name: "last" });
+    await account.post("/api/v2/apps", { name: "more" }).refused(422, /at most 1000 apps/);
     expect(await stored()).toBe(1000);
   });
 });
 
-describe("PUT /api/v1.2/apps/<id>/stop", () => {
+describe("PUT /api/v2/apps/<id>/stop", () => {
   test("ends its server and returns the app; repeating changes nothing", async () => {
-    const app = await account.post("/apps", { name: "reports" });
+    const app = await account.post("/api/v2/apps", { name: "reports" });
     running.add(`${account.accountId}/${app.id}`);
-    expect(await account.put(`/apps/${app.id}/stop`)).toEqual(app);
-    expect(await account.put(`/apps/${app.id}/stop`)).toEqual(app);
+    expect(await account.put(`/api/v2/apps/${app.id}/stop`)).toEqual(app);
+    expect(await account.put(`/api/v2/apps/${app.id}/stop`)).toEqual(app);
   });
 });
 
-describe("DELETE /api/v1.2/apps/<id>", () => {
+describe("DELETE /api/v2/apps/<id>", () => {
   test("deletes the app and ends its server", async () => {
-    const app = await account.post("/apps", { name: "reports" });
+    const app = await account.post("/api/v2/apps", { name: "reports" });
     running.add(`${account.accountId}/${app.id}`);
-    expect(await account.delete(`/apps/${app.id}`)).toEqual({ status: "deleted" });
+    expect(await account.delete(`/api/v2/apps/${app.id}`)).toEqual({ status: "deleted" });
     expect(running).not.toContain(`${account.accountId}/${app.id}`);
-    await account.get(`/apps/${app.id}`).refused(404);
-    await account.delete(`/apps/${app.id}`).refused(404);
+    await account.get(`/api/v2/apps/${app.id}`).refused(404);
+    await account.delete(`/api/v2/apps/${app.id}`).refused(404);
   });
 });
 
 describe("another account's app", () => {
   test("gets the same replies as an unknown one", async () => {
     const other = await given.account();
-    const { id } = await other.post("/apps", { name: "theirs" });
-    const unknown = await account.get("/apps/987654321").refused(404);
-    expect((await account.get(`/apps/${id}`).refused(404)).text).toBe(unknown.text);
-    expect((await account.put(`/apps/${id}/stop`).refused(404)).text).toBe(unknown.text);
-    expect((await account.delete(`/apps/${id}`).refused(404)).text).toBe(unknown.text);
-    expect((await account.get("/apps")).apps).toEqual([]);
-    expect(await other.get(`/apps/${id}`)).toMatchObject({ name: "theirs" });
+    const { id } = await other.post("/api/v2/apps", { name: "theirs" });
+    const unknown = await account.get("/api/v2/apps/987654321").refused(404);
+    expect((await account.get(`/api/v2/apps/${id}`).refused(404)).text).toBe(unknown.text);
+    expect((await account.put(`/api/v2/apps/${id}/stop`).refused(404)).text).toBe(unknown.text);
+    expect((await account.delete(`/api/v2/apps/${id}`).refused(404)).text).toBe(unknown.text);
+    expect((await account.get("/api/v2/apps")).apps).toEqual([]);
+    expect(await other.get(`/api/v2/apps/${id}`)).toMatchObject({ name: "theirs" });
   });
 });

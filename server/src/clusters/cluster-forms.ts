@@ -60,9 +60,10 @@ const sentFields = {
 };
 
 /** JSON Schema: the body has all the fields of at least one of these lists. */
-const sentWith = (...lists: string[][]) => Type.Object(sentFields, { anyOf: lists.map((required) => ({ required })) });
-const SentEdit = Type.Object(sentFields);
-const SentNew = sentWith(["labels"], ["label"], ["cluster"], ["cluster_info"]);
+const sentWith = (title: string, ...lists: string[][]) =>
+  Type.Object(sentFields, { title, anyOf: lists.map((required) => ({ required })) });
+const SentEdit = Type.Object(sentFields, { title: "ClusterChanges" });
+const SentNew = sentWith("NewCluster", ["labels"], ["label"], ["cluster"], ["cluster_info"]);
 const SentNewWithEngine = sentWith(
   "NewClusterWithEngine",
   ["labels", "engine"],

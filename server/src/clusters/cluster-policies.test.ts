@@ -18,7 +18,7 @@ beforeEach(async () => {
   } = await admin.post("/groups", { name: "team" }));
   user = await given.member(admin, { groups: ["system-user"] });
   outsider = await given.member(admin);
-  ({ id } = await admin.post("/clusters", { labels: ["shared"], engine: { type: "local" } }));
+  ({ id } = await admin.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } }));
 });
 
 function setPolicy(elements: readonly unknown[], client: Client = admin): Call {
@@ -30,26 +30,26 @@ const to = (...members: MemberClient[]) => ({ svc_users: members.map(({ membersh
 
 /** Each operation, with the action that it needs. An allowed request changes nothing that other requests depend on. */
 const OPERATIONS: { name: string; action: string; call: (client: Client, cluster?: number) => Call }[] = [
-  { name: "view", action: "read", call: (client, at = id) => client.get(`/clusters/${at}`) },
-  { name: "state", action: "read", call: (client, at = id) => client.get(`/clusters/${at}/state`) },
-  { name: "edit", action: "update", call: (client, at = id) => client.put(`/clusters/${at}`, {}) },
+  { name: "view", action: "read", call: (client, at = id) => client.get(`/api/v2/clusters/${at}`) },
+  { name: "state", action: "read", call: (client, at = id) => client.get(`/api/v2/clusters/${at}/state`) },
+  { name: "edit", action: "update", call: (client, at = id) => client.put(`/api/v2/clusters/${at}`, {}) },
   {
     name: "reassign-label",
     action: "update",
     call: (client, at = id) =>
-      client.put("/clusters/reassign-label", { destination_cluster: String(at), label: "shared" }),
+      client.put("/api/v2/clusters/reassign-label", { destination_cluster: String(at), label: "shared" }),
   },
   {
     name: "start",
     action: "start",
-    call: (client, at = id) => client.put(`/clusters/${at}/state`, { state: "start" }),
+    call: (client, at = id) => client.put(`/api/v2/clusters/${at}/state`, { state: "start" }),
   },
   {
     name: "terminate",
     action: "terminate",
-    call: (client, at = id) => client.put(`/clusters/${at}/state`, { state: "terminate", force: true }),
+    call: (client, at = id) => client.put(`/api/v2/clusters/${at}/state`, { state: "terminate", force: true }),
   },
-  { name: "delete", action: "delete", call: (client, at = id) => client.delete(`/clusters/${at}`) },
+  { name: "delete", action: "delete", call: (client, at = id) => client.delete(`/api/v2/clusters/${at}`) },
 ];
 
 /** Whether the call passed the gate. It may still be 422: a terminating cluster cannot be deleted at once. */
@@ -66,8 +66,9 @@ describe("a member without any permission", () => {
       const isAllowed = other.action === action;
       expect(await isAdmitted(other.call(outsider)), `${name}: ${other.name}`).toBe(isAllowed);
     }
-    for (const path of ["/commands", "/groups", "/apps", "/clusters/default"]) await outsider.get(path).refused(403);
-    await outsider.post("/clusters", { labels: ["own"], engine: { type: "local" } }).refused(403);
+    for (const path of ["/commands", "/groups", "/api/v2/apps", "/api/v2/clusters/default"])
+      await outsider.get(path).refused(403);
+    await outsider.post("/api/v2/clusters", { labels: ["own"], engine: { type: "local" } }).refused(403);
   });
 
   test.each([
@@ -75,7 +76,7 @@ describe("a member without any permission", () => {
     { by: "group", condition: () => ({ svc_groups: [groupId] }), isByGroup: true },
     { by: "user and group", condition: () => ({ ...to(outsider), svc_groups: [groupId] }), isByGroup: false },
   ])("is admitted by $by from the next request on", async ({ condition, isByGroup }) => {
-    const view = (): Call => outsider.get(`/clusters/${id}`);
+    const view = (): Call => outsider.get(`/api/v2/clusters/${id}`);
     await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
     const refused = await view().refused(403);
     await setPolicy([{ access: "allow", action: ["all"], condition: condition() }]);
@@ -88,7 +89,7 @@ describe("a member without any permission", () => {
 
   test("cannot tell existing clusters from unknown ones, nor from those of another account", async () => {
     const other = await given.account();
-    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const { id: foreign } = await other.post("/api/v2/clusters", { labels: ["theirs"], engine: { type: "local" } });
     await setPolicy([{ access: "deny", action: ["all"], condition: to(outsider) }]);
     for (const { call, name } of OPERATIONS) {
       const texts = await Promise.all(
@@ -102,20 +103,20 @@ describe("a member without any permission", () => {
 describe("a system-user", () => {
   test("is refused by a deny that names them, and by one for everyone", async () => {
     await setPolicy([{ access: "deny", action: ["read"], condition: to(user) }]);
-    await user.get(`/clusters/${id}`).refused(403, /the policy of the cluster denies read/);
-    await user.get(`/clusters/${id}/state`).refused(403);
-    expect(await isAdmitted(user.put(`/clusters/${id}/state`, { state: "start" }))).toBe(true);
+    await user.get(`/api/v2/clusters/${id}`).refused(403, /the policy of the cluster denies read/);
+    await user.get(`/api/v2/clusters/${id}/state`).refused(403);
+    expect(await isAdmitted(user.put(`/api/v2/clusters/${id}/state`, { state: "start" }))).toBe(true);
     await setPolicy([{ access: "deny", action: ["all"] }]);
     for (const { call } of OPERATIONS) expect(await isAdmitted(call(user))).toBe(false);
-    await user.get("/clusters/default");
+    await user.get("/api/v2/clusters/default");
   });
 
   test("gets the same 404 for unknown clusters and for those of another account", async () => {
     const other = await given.account();
-    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const { id: foreign } = await other.post("/api/v2/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const [one, two] = [
-      await user.get(`/clusters/${foreign}`).refused(404),
-      await user.get("/clusters/98765432").refused(404),
+      await user.get(`/api/v2/clusters/${foreign}`).refused(404),
+      await user.get("/api/v2/clusters/98765432").refused(404),
     ];
     expect(one.text).toBe(two.text);
   });
@@ -129,7 +130,7 @@ describe("the owner and system-admins", () => {
     });
     await admin.post("/groups", { name: "makers", roles: "makers" });
     const owner = await given.member(admin, { groups: ["makers"] });
-    ({ id } = await owner.post("/clusters", { labels: ["owned"], engine: { type: "local" } }));
+    ({ id } = await owner.post("/api/v2/clusters", { labels: ["owned"], engine: { type: "local" } }));
     await setPolicy([{ access: "deny" }]);
     for (const client of [owner, admin]) {
       for (const { call, name } of OPERATIONS.slice(0, 3)) expect(await isAdmitted(call(client)), name).toBe(true);
@@ -139,7 +140,7 @@ describe("the owner and system-admins", () => {
   });
 
   test("the creator of a clone owns it, and the default cluster has no owner", async () => {
-    const { id: clone } = await admin.post(`/clusters/${id}/clone`, { labels: ["clone"] });
+    const { id: clone } = await admin.post(`/api/v2/clusters/${id}/clone`, { labels: ["clone"] });
     const rows = await given.app.services.db.system.query<{ id: number; owner: string | null }>(
       `select c.id, u.email as owner from cluster c left join membership m on m.id = c.owner_id
          left join app_user u on u.id = m.user_id where c.account_id = $1 order by c.id`,
@@ -159,23 +160,23 @@ describe("clone", () => {
     await admin.post("/groups", { name: "makers", roles: "makers" });
     const maker = await given.member(admin, { groups: ["makers"] });
     await setPolicy([{ access: "allow", action: ["all"], condition: to(outsider, maker) }]);
-    await outsider.post(`/clusters/${id}/clone`, { labels: ["a"] }).refused(403);
-    await maker.post(`/clusters/${id}/clone`, { labels: ["a"] });
+    await outsider.post(`/api/v2/clusters/${id}/clone`, { labels: ["a"] }).refused(403);
+    await maker.post(`/api/v2/clusters/${id}/clone`, { labels: ["a"] });
     await setPolicy([{ access: "deny", action: ["read"], condition: to(maker) }]);
-    await maker.post(`/clusters/${id}/clone`, {}).refused(403, /denies read/);
+    await maker.post(`/api/v2/clusters/${id}/clone`, {}).refused(403, /denies read/);
   });
 });
 
 describe("reassign-label", () => {
   test("also needs update on the cluster that loses the label", async () => {
-    const { id: second } = await admin.post("/clusters", { labels: ["second"], engine: { type: "local" } });
+    const { id: second } = await admin.post("/api/v2/clusters", { labels: ["second"], engine: { type: "local" } });
     await setPolicy([{ access: "allow", action: ["update"], condition: to(outsider) }]);
     const move = (): Call =>
-      outsider.put("/clusters/reassign-label", { destination_cluster: String(id), label: "second" });
+      outsider.put("/api/v2/clusters/reassign-label", { destination_cluster: String(id), label: "second" });
     const hidden = await move().refused(403);
     const unknown = { destination_cluster: String(id), label: "nowhere" };
-    expect((await outsider.put("/clusters/reassign-label", unknown).refused(403)).text).toBe(hidden.text);
-    await admin.put("/clusters/reassign-label", unknown).refused(422, /^label names no cluster/);
+    expect((await outsider.put("/api/v2/clusters/reassign-label", unknown).refused(403)).text).toBe(hidden.text);
+    await admin.put("/api/v2/clusters/reassign-label", unknown).refused(422, /^label names no cluster/);
     const policy = JSON.stringify([{ access: "allow", action: ["update"], condition: to(outsider) }]);
     await admin.put("/object_policy/policy", { source_type: "cluster", source_id: String(second), policy });
     expect(await move()).toMatchObject({ id, labels: ["second", "shared"] });
@@ -184,7 +185,7 @@ describe("reassign-label", () => {
 
 describe("the list of clusters", () => {
   const labels = async (client: Client, query = ""): Promise<string[]> =>
-    (await client.get(`/clusters${query}`)).clusters.flatMap((cluster: { labels: string[] }) => cluster.labels);
+    (await client.get(`/api/v2/clusters${query}`)).clusters.flatMap((cluster: { labels: string[] }) => cluster.labels);
 
   test("shows a system-user everything but what is denied", async () => {
     await setPolicy([{ access: "deny", action: ["read"], condition: to(user) }]);
@@ -193,39 +194,40 @@ describe("the list of clusters", () => {
   });
 
   test("shows others only what is allowed, and 403 if that is nothing", async () => {
-    await outsider.get("/clusters").refused(403);
+    await outsider.get("/api/v2/clusters").refused(403);
     await setPolicy([{ access: "allow", action: ["start"], condition: to(outsider) }]);
-    await outsider.get("/clusters").refused(403);
+    await outsider.get("/api/v2/clusters").refused(403);
     await setPolicy([{ access: "allow", action: ["read"], condition: to(outsider) }]);
     expect(await labels(outsider)).toEqual(["shared"]);
-    await outsider.get("/clusters?per_page=x").refused(422);
+    await outsider.get("/api/v2/clusters?per_page=x").refused(422);
     await setPolicy([{ access: "allow", action: ["all"], condition: { svc_groups: [groupId] } }, { access: "deny" }]);
-    await outsider.get("/clusters").refused(403);
+    await outsider.get("/api/v2/clusters").refused(403);
     await admin.put(`/groups/${groupId}/svc_users/${outsider.membershipId}/add`, {});
     expect(await labels(outsider)).toEqual(["shared"]);
   });
 
   test("counts only readable clusters in its pages", async () => {
-    for (const label of ["a", "b", "c"]) await admin.post("/clusters", { labels: [label], engine: { type: "local" } });
+    for (const label of ["a", "b", "c"])
+      await admin.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
     await setPolicy([{ access: "deny" }]);
-    const first = await user.get("/clusters?per_page=2");
+    const first = await user.get("/api/v2/clusters?per_page=2");
     expect(first.paging_info).toEqual({ previous_page: null, next_page: 2, per_page: 2 });
     expect(await labels(user, "?per_page=2")).toEqual(["default", "a"]);
     expect(await labels(user, "?per_page=2&page=2")).toEqual(["b", "c"]);
-    expect((await user.get("/clusters?per_page=2&page=2")).paging_info.next_page).toBeNull();
+    expect((await user.get("/api/v2/clusters?per_page=2&page=2")).paging_info.next_page).toBeNull();
   });
 });
 
 describe("a deleted cluster", () => {
   test("loses its policy", async () => {
     await setPolicy([{ access: "allow", action: ["read"], condition: to(outsider) }]);
-    await admin.delete(`/clusters/${id}`);
+    await admin.delete(`/api/v2/clusters/${id}`);
     const rows = await given.app.services.db.system.query(
       "select from policy_rule where account_id = $1 union all select from object_policy where account_id = $1",
       [admin.accountId],
     );
     expect(rows).toEqual([]);
-    await outsider.get("/clusters").refused(403);
+    await outsider.get("/api/v2/clusters").refused(403);
   });
 });
 

@@ -50,17 +50,17 @@ let id: number;
 
 beforeEach(async () => {
   account = await given.account();
-  ({ id } = await account.get("/clusters/default"));
+  ({ id } = await account.get("/api/v2/clusters/default"));
   control.isStepped = false;
   ahead = 0;
 });
 
 async function state(of = "default"): Promise<string> {
-  return (await account.get(`/clusters/${of}/state`)).state;
+  return (await account.get(`/api/v2/clusters/${of}/state`)).state;
 }
 
 async function put(body: { state: string; force?: boolean }): Promise<string> {
-  return (await account.put("/clusters/default/state", body)).message;
+  return (await account.put("/api/v2/clusters/default/state", body)).message;
 }
 
 async function becomes(expected: string): Promise<void> {
@@ -76,10 +76,10 @@ function reconcile(): Promise<void> {
   return given.app.services.clusterLifecycle.reconcile();
 }
 
-describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
+describe("PUT and GET /api/v2/clusters/<id or label>/state", () => {
   test("goes DOWN, PENDING, UP, TERMINATING, DOWN; repeating changes nothing", async () => {
     control.isStepped = true;
-    expect(await account.get("/clusters/default/state")).toEqual({
+    expect(await account.get("/api/v2/clusters/default/state")).toEqual({
       state: "DOWN",
       since: expect.stringMatching(/Z$/),
       up_since: null,
@@ -91,12 +91,14 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     await becomes("PENDING");
     await control.release();
     await becomes("UP");
-    expect(await account.get(`/clusters/${id}`)).toMatchObject({ state: "UP" });
-    expect((await account.get(`/clusters/${id}/state`)).up_since).toMatch(/Z$/);
+    expect(await account.get(`/api/v2/clusters/${id}`)).toMatchObject({ state: "UP" });
+    expect((await account.get(`/api/v2/clusters/${id}/state`)).up_since).toMatch(/Z$/);
     expect(await put({ state: "start" })).toBe(`Cluster ${id} is already UP.`);
     expect(await put({ state: "terminate" })).toBe(`Terminating cluster ${id}.`);
     expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is already TERMINATING.`);
-    await account.put("/clusters/default/state", { state: "start" }).refused(422, /^state must not be start while/);
+    await account
+      .put("/api/v2/clusters/default/state", { state: "start" })
+      .refused(422, /^state must not be start while/);
     await control.release();
     await becomes("DOWN");
     expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
@@ -123,20 +125,22 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     await put({ state: "start" });
     await control.release(new Fault("invalid", "no master answers"));
     await becomes("DOWN");
-    expect((await account.get("/clusters/default/state")).start_failure).toBe("no master answers");
+    expect((await account.get("/api/v2/clusters/default/state")).start_failure).toBe("no master answers");
     await put({ state: "start" });
     await control.release(new Error("secret internals"));
-    await expect.poll(async () => (await account.get("/clusters/default/state")).start_failure).toMatch(/it failed/);
+    await expect
+      .poll(async () => (await account.get("/api/v2/clusters/default/state")).start_failure)
+      .toMatch(/it failed/);
     await put({ state: "start" });
     await control.release();
     await becomes("UP");
-    expect((await account.get("/clusters/default/state")).start_failure).toBeNull();
+    expect((await account.get("/api/v2/clusters/default/state")).start_failure).toBeNull();
   });
 
   test("the control gets the settings and the decrypted token", async () => {
     const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "hunter2" };
-    const made = await account.post("/clusters", { labels: ["remote"], engine, pools: { a: { weight: 2 } } });
-    await account.put("/clusters/remote/state", { state: "start" });
+    const made = await account.post("/api/v2/clusters", { labels: ["remote"], engine, pools: { a: { weight: 2 } } });
+    await account.put("/api/v2/clusters/remote/state", { state: "start" });
     await expect.poll(() => state("remote")).toBe("UP");
     const cluster = control.clusters.find((each) => each.id === made.id);
     expect(cluster).toMatchObject({
@@ -152,26 +156,26 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     [{ state: "stop" }, /^state must be one of start, terminate/],
     [{ state: "terminate", force: "maybe" }, /^force must be a boolean/],
   ])("refuses %j and changes nothing", async (body, message) => {
-    await account.put("/clusters/default/state", body).refused(422, message);
+    await account.put("/api/v2/clusters/default/state", body).refused(422, message);
     expect(await state()).toBe("DOWN");
   });
 
   test("another account's cluster cannot be told from one that does not exist", async () => {
     const other = await given.account();
-    const unknown = await other.put("/clusters/987654321/state", { state: "x" }).refused(404);
-    expect((await other.put(`/clusters/${id}/state`, { state: "x" }).refused(404)).text).toBe(unknown.text);
-    expect((await other.get(`/clusters/${id}/state`).refused(404)).text).toBe(unknown.text);
+    const unknown = await other.put("/api/v2/clusters/987654321/state", { state: "x" }).refused(404);
+    expect((await other.put(`/api/v2/clusters/${id}/state`, { state: "x" }).refused(404)).text).toBe(unknown.text);
+    expect((await other.get(`/api/v2/clusters/${id}/state`).refused(404)).text).toBe(unknown.text);
   });
 
   test("starting and terminating need different permissions", async () => {
     const user = await given.member(account, { groups: ["system-user"] });
     const ender = await roleHolder(given, account, "cluster:terminate");
-    await ender.put("/clusters/default/state", { state: "start" }).refused(403, /cluster:start/);
-    await user.put("/clusters/default/state", { state: "start" });
+    await ender.put("/api/v2/clusters/default/state", { state: "start" }).refused(403, /cluster:start/);
+    await user.put("/api/v2/clusters/default/state", { state: "start" });
     await becomes("UP");
-    await user.put("/clusters/default/state", { state: "terminate" }).refused(403, /cluster:terminate/);
+    await user.put("/api/v2/clusters/default/state", { state: "terminate" }).refused(403, /cluster:terminate/);
     expect(await state()).toBe("UP");
-    await ender.put("/clusters/default/state", { state: "terminate" });
+    await ender.put("/api/v2/clusters/default/state", { state: "terminate" });
     await becomes("DOWN");
   });
 
@@ -190,7 +194,7 @@ describe("with commands running", () => {
     const status = async (): Promise<string> => (await account.get(`/commands/${command.id}`)).status;
     await expect.poll(status).toBe("running");
     await account
-      .put("/clusters/default/state", { state: "terminate" })
+      .put("/api/v2/clusters/default/state", { state: "terminate" })
       .refused(422, /while commands run on the cluster \(1\)/);
     expect(await state()).toBe("UP");
     expect(await put({ state: "terminate", force: true })).toBe(`Terminating cluster ${id}.`);
@@ -221,7 +225,7 @@ describe("an idle cluster", () => {
   });
 
   test("ends at the first full hour if its own timeout is zero hours", async () => {
-    await account.put("/clusters/default", { idle_cluster_timeout: 0 });
+    await account.put("/api/v2/clusters/default", { idle_cluster_timeout: 0 });
     await up();
     expect(await after(59)).toBe("UP");
     ahead = 61 * MINUTES;
@@ -231,16 +235,16 @@ describe("an idle cluster", () => {
 
   test("ends by seconds with the feature, its own before the account's", async () => {
     account = await given.account({ features: ["aggressive_downscaling"] });
-    ({ id } = await account.get("/clusters/default"));
+    ({ id } = await account.get("/api/v2/clusters/default"));
     await account.put("/api/v2/accounts", { account: { idle_cluster_timeout_in_secs: 600 } });
-    await account.put("/clusters/default", { idle_cluster_timeout_in_secs: 300 });
+    await account.put("/api/v2/clusters/default", { idle_cluster_timeout_in_secs: 300 });
     await up();
     expect(await after(4)).toBe("UP");
     ahead = 5.1 * MINUTES;
     await reconcile();
     await becomes("DOWN");
     ahead = 0;
-    await account.put("/clusters/default", { idle_cluster_timeout_in_secs: "" });
+    await account.put("/api/v2/clusters/default", { idle_cluster_timeout_in_secs: "" });
     await up();
     expect(await after(9)).toBe("UP");
     ahead = 10.1 * MINUTES;
@@ -249,7 +253,7 @@ describe("an idle cluster", () => {
   });
 
   test("stays up while a command waits or runs, and counts from the end of the last command", async () => {
-    await account.put("/clusters/default", { idle_cluster_timeout: 0 });
+    await account.put("/api/v2/clusters/default", { idle_cluster_timeout: 0 });
     await up();
     const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
     expect(await after(600)).toBe("UP");
@@ -316,9 +320,9 @@ describe("a cluster that a command needs", () => {
   });
 
   test("may be one of many in a request, and is left out if it was deleted", async () => {
-    const gone = await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
-    await account.delete("/clusters/gone");
-    const other = await account.post("/clusters", { labels: ["other"], engine: { type: "local" } });
+    const gone = await account.post("/api/v2/clusters", { labels: ["gone"], engine: { type: "local" } });
+    await account.delete("/api/v2/clusters/gone");
+    const other = await account.post("/api/v2/clusters", { labels: ["other"], engine: { type: "local" } });
     const used = await given.app.services.clusterLifecycle.use([id, gone.id, other.id]);
     expect([...used.keys()].toSorted((one, next) => one - next)).toEqual(
       [id, other.id].toSorted((one, next) => one - next),

@@ -3,10 +3,10 @@ import { useServer } from "../../test/support/given.ts";
 
 const given = useServer();
 
-describe("GET /api/v1.2/clusters", () => {
+describe("GET /api/v2/clusters", () => {
   test("a new account has one local cluster labelled default", async () => {
     const account = await given.account();
-    const { paging_info, clusters } = await account.get("/clusters");
+    const { paging_info, clusters } = await account.get("/api/v2/clusters");
     expect(paging_info).toEqual({ previous_page: null, next_page: null, per_page: 10 });
     expect(clusters).toEqual([
       {
@@ -32,38 +32,39 @@ describe("GET /api/v1.2/clusters", () => {
     const { authentication_token } = await account.post("/account", { account: { name: "Second" } });
     const { clusters } = await given
       .anonymous()
-      .get("/clusters", { headers: { "X-AUTH-TOKEN": authentication_token } });
+      .get("/api/v2/clusters", { headers: { "X-AUTH-TOKEN": authentication_token } });
     expect(clusters).toMatchObject([{ labels: ["default"] }]);
   });
 
   test("lists clusters in the order of their creation, in pages; past the end the list is empty", async () => {
     const account = await given.account();
-    for (const label of ["b", "a"]) await account.post("/clusters", { labels: [label], engine: { type: "local" } });
+    for (const label of ["b", "a"])
+      await account.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
     const labelsOf = async (query: string): Promise<string[]> =>
-      (await account.get(`/clusters?${query}`)).clusters.flatMap(({ labels }: { labels: string[] }) => labels);
+      (await account.get(`/api/v2/clusters?${query}`)).clusters.flatMap(({ labels }: { labels: string[] }) => labels);
     expect(await labelsOf("per_page=2")).toEqual(["default", "b"]);
     expect(await labelsOf("per_page=2&page=2")).toEqual(["a"]);
     expect(await labelsOf("page=2")).toEqual([]);
   });
 });
 
-describe("GET /api/v1.2/clusters/<id or label>", () => {
+describe("GET /api/v2/clusters/<id or label>", () => {
   test("finds a cluster by its id and by its label", async () => {
     const account = await given.account();
-    const byLabel = await account.get("/clusters/default");
-    expect(await account.get(`/clusters/${byLabel.id}`)).toEqual(byLabel);
+    const byLabel = await account.get("/api/v2/clusters/default");
+    expect(await account.get(`/api/v2/clusters/${byLabel.id}`)).toEqual(byLabel);
   });
 
   test("another account's cluster cannot be told from one that does not exist", async () => {
     const [account, other] = [await given.account(), await given.account()];
-    const { id } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
-    const foreign = await account.get(`/clusters/${id}`).refused(404);
-    expect(foreign.text).toBe((await account.get("/clusters/987654321").refused(404)).text);
-    expect((await account.get("/clusters/theirs").refused(404)).text).toBe(foreign.text);
+    const { id } = await other.post("/api/v2/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const foreign = await account.get(`/api/v2/clusters/${id}`).refused(404);
+    expect(foreign.text).toBe((await account.get("/api/v2/clusters/987654321").refused(404)).text);
+    expect((await account.get("/api/v2/clusters/theirs").refused(404)).text).toBe(foreign.text);
   });
 
   test("a member without a role is refused", async () => {
     const account = await given.account();
-    await (await given.member(account)).get("/clusters/default").refused(403);
+    await (await given.member(account)).get("/api/v2/clusters/default").refused(403);
   });
 });

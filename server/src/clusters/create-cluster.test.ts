@@ -15,9 +15,9 @@ async function stored(of: AccountClient): Promise<number> {
   return rows.length;
 }
 
-describe("POST /api/v1.2/clusters", () => {
+describe("POST /api/v2/clusters", () => {
   test("returns the new cluster with all its settings, DOWN", async () => {
-    const cluster = await account.post("/clusters", {
+    const cluster = await account.post("/api/v2/clusters", {
       labels: ["nightly", "etl", "etl"],
       engine: {
         type: "kubernetes",
@@ -45,8 +45,8 @@ describe("POST /api/v1.2/clusters", () => {
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),
     });
-    expect(await account.get("/clusters/nightly")).toEqual(cluster);
-    expect(await account.get(`/clusters/${cluster.id}`)).toEqual(cluster);
+    expect(await account.get("/api/v2/clusters/nightly")).toEqual(cluster);
+    expect(await account.get(`/api/v2/clusters/${cluster.id}`)).toEqual(cluster);
   });
 
   test("accepts every engine; loopback is allowed if the server itself is on loopback", async () => {
@@ -56,12 +56,14 @@ describe("POST /api/v1.2/clusters", () => {
       { type: "connect", url: "sc://localhost:15002" },
     ];
     for (const engine of engines) {
-      expect((await account.post("/clusters", { labels: [`of-${engine.type}`], engine })).engine).toEqual(engine);
+      expect((await account.post("/api/v2/clusters", { labels: [`of-${engine.type}`], engine })).engine).toEqual(
+        engine,
+      );
     }
   });
 
   test("a token is stored sealed, and only its mask is shown", async () => {
-    const { id, engine } = await account.post("/clusters", { labels: ["remote"], engine: connect });
+    const { id, engine } = await account.post("/api/v2/clusters", { labels: ["remote"], engine: connect });
     expect(engine).toEqual({ ...connect, token: "********" });
     const rows = await given.app.services.db.system.query<{ row: string; token: Buffer }>(
       "select c::text as row, token from cluster c where id = $1",
@@ -69,33 +71,35 @@ describe("POST /api/v1.2/clusters", () => {
     );
     expect(rows[0]?.row).not.toContain("hunter2");
     expect(rows[0]?.token.includes("hunter2")).toBe(false);
-    expect(JSON.stringify(await account.get("/clusters"))).not.toContain("hunter2");
+    expect(JSON.stringify(await account.get("/api/v2/clusters"))).not.toContain("hunter2");
   });
 
   test("the same idempotency key creates it once", async () => {
     const headers = { "Idempotency-Key": "one-cluster" };
     const body = { labels: ["once"], engine: local };
-    const first = await account.post("/clusters", body, { headers });
-    expect(await account.post("/clusters", body, { headers })).toEqual(first);
+    const first = await account.post("/api/v2/clusters", body, { headers });
+    expect(await account.post("/api/v2/clusters", body, { headers })).toEqual(first);
   });
 
   test("a label of another cluster is refused with 409, and nothing is stored", async () => {
     const own = await given.account();
-    await own.post("/clusters", { labels: ["taken"], engine: local });
+    await own.post("/api/v2/clusters", { labels: ["taken"], engine: local });
     const before = await stored(own);
     for (const labels of [["default"], ["fresh", "taken"]]) {
-      await own.post("/clusters", { labels, engine: local }).refused(409, /already has the label (default|taken)\.$/);
+      await own
+        .post("/api/v2/clusters", { labels, engine: local })
+        .refused(409, /already has the label (default|taken)\.$/);
     }
     expect(await stored(own)).toBe(before);
-    await own.get("/clusters/fresh").refused(404);
+    await own.get("/api/v2/clusters/fresh").refused(404);
     const other = await given.account();
-    await other.post("/clusters", { labels: ["taken"], engine: local });
+    await other.post("/api/v2/clusters", { labels: ["taken"], engine: local });
   });
 
   test("concurrent requests with the same label create one cluster", async () => {
     const own = await given.account();
     const replies = await Promise.all(
-      Array.from({ length: 4 }, () => own.post("/clusters", { labels: ["race"], engine: local }).reply()),
+      Array.from({ length: 4 }, () => own.post("/api/v2/clusters", { labels: ["race"], engine: local }).reply()),
     );
     expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(["200", "409", "409", "409"]);
     expect(await stored(own)).toBe(2);
@@ -140,14 +144,14 @@ describe("POST /api/v1.2/clusters", () => {
     [{ environment_id: 1 }, /^environment_id does not exist/],
   ])("refuses %j and stores nothing", async (part, message) => {
     const before = await stored(account);
-    await account.post("/clusters", { labels: ["refused"], engine: local, ...part }).refused(422, message);
+    await account.post("/api/v2/clusters", { labels: ["refused"], engine: local, ...part }).refused(422, message);
     expect(await stored(account)).toBe(before);
   });
 
   test("an idle timeout in seconds is accepted with the feature", async () => {
     const quick = await given.account({ features: ["aggressive_downscaling"] });
     const body = { labels: ["quick"], engine: local, idle_cluster_timeout_in_secs: 300 };
-    expect(await quick.post("/clusters", body)).toMatchObject({ idle_cluster_timeout_in_secs: 300 });
+    expect(await quick.post("/api/v2/clusters", body)).toMatchObject({ idle_cluster_timeout_in_secs: 300 });
   });
 
   test("an account has at most 500 clusters", async () => {
@@ -156,33 +160,36 @@ describe("POST /api/v1.2/clusters", () => {
       `insert into cluster (account_id, engine) select $1, '{"type":"local"}' from generate_series(1, 498)`,
       [full.accountId],
     );
-    await full.post("/clusters", { labels: ["last"], engine: local });
+    await full.post("/api/v2/clusters", { labels: ["last"], engine: local });
     await full
-      .post("/clusters", { labels: ["more"], engine: local })
+      .post("/api/v2/clusters", { labels: ["more"], engine: local })
       .refused(422, /^labels cannot be added: an account can have at most 500 clusters/);
     await full
-      .post("/clusters/last/clone", { labels: ["more"] })
+      .post("/api/v2/clusters/last/clone", { labels: ["more"] })
       .refused(422, /^labels cannot be added: an account can have at most 500 clusters/);
-    await full.delete("/clusters/last");
-    await full.post("/clusters", { labels: ["more"], engine: local });
+    await full.delete("/api/v2/clusters/last");
+    await full.post("/api/v2/clusters", { labels: ["more"], engine: local });
   });
 
   test("is refused without the group system-admin or a role that allows it", async () => {
     const member = await given.member(account, { groups: ["system-user"] });
-    await member.post("/clusters", { labels: ["mine"], engine: local }).refused(403, /cluster:create/);
+    await member.post("/api/v2/clusters", { labels: ["mine"], engine: local }).refused(403, /cluster:create/);
   });
 });
 
-describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
+describe("POST /api/v2/clusters/<id or label>/clone", () => {
   test("copies the settings and the token of the original, except for those in the body", async () => {
-    const original = await account.post("/clusters", {
+    const original = await account.post("/api/v2/clusters", {
       labels: ["original"],
       engine: connect,
       spark_config: { "spark.sql.ansi.enabled": "true" },
       pools: { a: {} },
       max_concurrent_commands: 3,
     });
-    const clone = await account.post("/clusters/original/clone", { labels: ["copy"], max_concurrent_commands: 5 });
+    const clone = await account.post("/api/v2/clusters/original/clone", {
+      labels: ["copy"],
+      max_concurrent_commands: 5,
+    });
     const { id, created_at, updated_at } = clone;
     expect(clone).toEqual({ ...original, id, created_at, updated_at, labels: ["copy"], max_concurrent_commands: 5 });
     expect(id).not.toBe(original.id);
@@ -194,23 +201,26 @@ describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
 
   test("never sends the token to another address", async () => {
     const elsewhere = { ...connect, url: "sc://other.example.com:15002" };
-    await account.post("/clusters", { labels: ["guarded"], engine: connect });
+    await account.post("/api/v2/clusters", { labels: ["guarded"], engine: connect });
     for (const token of [undefined, "", "********"]) {
       await account
-        .post("/clusters/guarded/clone", { labels: ["stolen"], engine: { ...elsewhere, token } })
+        .post("/api/v2/clusters/guarded/clone", { labels: ["stolen"], engine: { ...elsewhere, token } })
         .refused(422, /^engine\.token must be given again/);
     }
-    await account.get("/clusters/stolen").refused(404);
-    await account.post("/clusters/guarded/clone", { labels: ["moved"], engine: { ...elsewhere, token: "another" } });
+    await account.get("/api/v2/clusters/stolen").refused(404);
+    await account.post("/api/v2/clusters/guarded/clone", {
+      labels: ["moved"],
+      engine: { ...elsewhere, token: "another" },
+    });
   });
 
   test("the secret of a standalone cluster is copied under the same rules", async () => {
     const engine = { type: "standalone", master_url: "spark://spark.example.com:7077", token: "workers know it" };
-    const made = await account.post("/clusters", { labels: ["with a secret"], engine });
+    const made = await account.post("/api/v2/clusters", { labels: ["with a secret"], engine });
     expect(made.engine).toEqual({ ...engine, token: "********" });
     const elsewhere = { ...made.engine, master_url: "spark://other.example.com:7077" };
     await account
-      .post("/clusters/with a secret/clone", { labels: ["stolen"], engine: elsewhere })
+      .post("/api/v2/clusters/with a secret/clone", { labels: ["stolen"], engine: elsewhere })
       .refused(422, /^engine\.token must be given again/);
     const [row] = await given.app.services.db.system.query<{ token: Buffer }>(
       "select token from cluster where id = $1",
@@ -220,10 +230,10 @@ describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
   });
 
   test("needs labels of its own", async () => {
-    await account.post("/clusters/default/clone").refused(422, /^labels is required/);
+    await account.post("/api/v2/clusters/default/clone").refused(422, /^labels is required/);
     await account
-      .post("/clusters/default/clone", { labels: ["default"] })
+      .post("/api/v2/clusters/default/clone", { labels: ["default"] })
       .refused(409, /already has the label default/);
-    await account.post("/clusters/987654321/clone", { labels: [] }).refused(404);
+    await account.post("/api/v2/clusters/987654321/clone", { labels: [] }).refused(404);
   });
 });

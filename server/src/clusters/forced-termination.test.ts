@@ -17,7 +17,7 @@ async function status(id: number): Promise<string> {
 }
 
 async function state(): Promise<string> {
-  return (await account.get("/clusters/default/state")).state;
+  return (await account.get("/api/v2/clusters/default/state")).state;
 }
 
 describe("a command", () => {
@@ -33,19 +33,19 @@ describe("a forced termination", () => {
   test("ends running commands as error with the cause, and leaves the cluster DOWN", async () => {
     const id = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(id), PATIENCE).toBe("running");
-    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /or set force to true/);
-    await account.put("/clusters/default/state", { state: "terminate", force: true });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate" }).refused(422, /or set force to true/);
+    await account.put("/api/v2/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(id), PATIENCE).toBe("error");
     await expect.poll(state, PATIENCE).toBe("DOWN");
     expect((await account.get(`/commands/${id}/error_logs`)).error_log).toMatch(/cluster was terminated/);
   });
 
   test("lets waiting commands start the cluster again", async () => {
-    await account.put("/clusters/default", { max_concurrent_commands: 1 });
+    await account.put("/api/v2/clusters/default", { max_concurrent_commands: 1 });
     const first = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(first), PATIENCE).toBe("running");
     const second = await submitProgram(account, "echo done");
-    await account.put("/clusters/default/state", { state: "terminate", force: true });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(second), PATIENCE).toBe("done");
     expect(await status(first)).toBe("error");
     expect(await state()).toBe("UP");
@@ -54,7 +54,7 @@ describe("a forced termination", () => {
   test("ends a command even if it has retries left", async () => {
     const running = await submitProgram(account, "sleep 300", { retry: 3 });
     await expect.poll(() => status(running), PATIENCE).toBe("running");
-    await account.put("/clusters/default/state", { state: "terminate", force: true });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(running), PATIENCE).toBe("error");
     await expect.poll(state, PATIENCE).toBe("DOWN");
   });
@@ -65,9 +65,9 @@ describe("a forced termination", () => {
     await expect.poll(attempts, PATIENCE).toMatchObject([{ exit_code: 3 }]);
     expect(await status(id)).toBe("running");
     await account
-      .put("/clusters/default/state", { state: "terminate" })
+      .put("/api/v2/clusters/default/state", { state: "terminate" })
       .refused(422, /while commands run on the cluster \(1\)/);
-    await account.put("/clusters/default/state", { state: "terminate", force: true });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate", force: true });
     expect(await status(id)).toBe("error");
     expect(await attempts()).toMatchObject([
       { exit_code: 3, cause: "exit code 3; its cluster was terminated before the next attempt" },

@@ -17,7 +17,7 @@ async function stored(): Promise<number> {
 
 describe("the label of a submission", () => {
   test("may name any cluster of the account", async () => {
-    const cluster = await account.post("/clusters", { labels: ["one", "two"], engine: { type: "local" } });
+    const cluster = await account.post("/api/v2/clusters", { labels: ["one", "two"], engine: { type: "local" } });
     for (const label of ["one", "two"]) {
       const { id } = await account.post("/commands", { ...sql, label });
       const [row] = await given.app.services.db.system.query("select cluster_id from command where id = $1", [id]);
@@ -27,7 +27,7 @@ describe("the label of a submission", () => {
 
   test("of another account is refused like an unknown one", async () => {
     const other = await given.account();
-    await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    await other.post("/api/v2/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const foreign = await account
       .post("/commands", { ...sql, label: "theirs" })
       .refused(422, /^label names no cluster/);
@@ -38,7 +38,7 @@ describe("the label of a submission", () => {
 
 describe("a connect cluster", () => {
   beforeEach(async () => {
-    await account.post("/clusters", {
+    await account.post("/api/v2/clusters", {
       labels: ["remote"],
       engine: { type: "connect", url: "sc://c.example.com:15002" },
     });
@@ -67,7 +67,7 @@ describe("a connect cluster", () => {
   test("that has taken over a label refuses reruns of programs that ran there before", async () => {
     const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: "a.py" });
     const query = await account.post("/commands", sql);
-    await account.put("/clusters/reassign-label", { destination_cluster: "remote", label: "default" });
+    await account.put("/api/v2/clusters/reassign-label", { destination_cluster: "remote", label: "default" });
     await account.post(`/commands/${id}/rerun`).refused(422, /^label names a connect cluster/);
     await account.post(`/commands/${query.id}/rerun`);
     expect(await stored()).toBe(3);
@@ -76,7 +76,7 @@ describe("a connect cluster", () => {
 
 describe("app_id", () => {
   test("is shown as text, whether submitted as number or text, and a rerun has it, too", async () => {
-    const app = await account.post("/apps", { name: "reports" });
+    const app = await account.post("/api/v2/apps", { name: "reports" });
     for (const appId of [app.id, String(app.id)]) {
       const command = await account.post("/commands", { ...sql, app_id: appId });
       expect(command.command.app_id).toBe(String(app.id));
@@ -99,24 +99,24 @@ describe("app_id", () => {
 
   test("of another account is refused like an unknown one", async () => {
     const other = await given.account();
-    const { id } = await other.post("/apps", { name: "theirs" });
+    const { id } = await other.post("/api/v2/apps", { name: "theirs" });
     const foreign = await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app/);
     expect((await account.post("/commands", { ...sql, app_id: "987654321" }).refused(422)).text).toBe(foreign.text);
   });
 
   test("prevents the deletion of its app while the command waits, and stays in the history", async () => {
-    const app = await account.post("/apps", { name: "reports" });
+    const app = await account.post("/api/v2/apps", { name: "reports" });
     const body = { command_type: "SparkCommand", language: "python", program: "1", app_id: app.id };
     const command = await account.post("/commands", body);
-    await account.delete(`/apps/${app.id}`).refused(422, /^app_id must not be an app whose commands are/);
+    await account.delete(`/api/v2/apps/${app.id}`).refused(422, /^app_id must not be an app whose commands are/);
     await account.put(`/commands/${command.id}`, { status: "kill" });
-    await account.delete(`/apps/${app.id}`);
+    await account.delete(`/api/v2/apps/${app.id}`);
     expect(await account.get(`/commands/${command.id}`)).toMatchObject({ command: { app_id: String(app.id) } });
     await account.post(`/commands/${command.id}/rerun`).refused(422, /^app_id names no app/);
   });
 
   test("is refused with cmdline", async () => {
-    const app = await account.post("/apps", { name: "reports" });
+    const app = await account.post("/api/v2/apps", { name: "reports" });
     const body = { command_type: "SparkCommand", cmdline: "a.py", app_id: app.id };
     await account.post("/commands", body).refused(422, /^app_id must not be used with cmdline/);
   });
@@ -124,7 +124,7 @@ describe("app_id", () => {
 
 describe("pool", () => {
   test("may be unknown to the cluster: it then has Spark's defaults", async () => {
-    await account.put("/clusters/default", { pools: { etl: { weight: 2 } } });
+    await account.put("/api/v2/clusters/default", { pools: { etl: { weight: 2 } } });
     for (const pool of ["etl", "another"]) {
       expect(await account.post("/commands", { ...sql, pool })).toMatchObject({ pool });
     }
@@ -134,8 +134,8 @@ describe("pool", () => {
 describe("a submission whose label changes while it is stored", () => {
   test("goes to the cluster that has the label afterwards", async () => {
     const { db } = given.app.services;
-    await account.post("/clusters", { labels: ["moving"], engine: { type: "local" } });
-    const after = await account.post("/clusters", { labels: ["other"], engine: { type: "local" } });
+    await account.post("/api/v2/clusters", { labels: ["moving"], engine: { type: "local" } });
+    const after = await account.post("/api/v2/clusters", { labels: ["other"], engine: { type: "local" } });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isMoved, resolve: noteMoved } = Promise.withResolvers<void>();
     const move = db.asSystem(async (tx) => {
@@ -173,22 +173,22 @@ describe("a submission that meets a deletion", () => {
 
   test("of its cluster: one of the two is refused", async () => {
     for (let round = 0; round < 15; round += 1) {
-      const { id } = await account.post("/clusters", { labels: ["brief"], engine: { type: "local" } });
+      const { id } = await account.post("/api/v2/clusters", { labels: ["brief"], engine: { type: "local" } });
       const [isStored, isDeleted] = await Promise.all([
         isDone(account.post("/commands", { ...sql, label: "brief" })),
-        isDone(account.delete(`/clusters/${id}`)),
+        isDone(account.delete(`/api/v2/clusters/${id}`)),
       ]);
       expect([isStored, isDeleted]).toContain(false);
-      if (!isDeleted) await account.put(`/clusters/${id}`, { labels: [`kept-${round}`] });
+      if (!isDeleted) await account.put(`/api/v2/clusters/${id}`, { labels: [`kept-${round}`] });
     }
   });
 
   test("of its app: one of the two is refused", async () => {
     for (let round = 0; round < 15; round += 1) {
-      const { id } = await account.post("/apps", { name: "brief" });
+      const { id } = await account.post("/api/v2/apps", { name: "brief" });
       const outcomes = await Promise.all([
         isDone(account.post("/commands", { ...sql, app_id: id })),
-        isDone(account.delete(`/apps/${id}`)),
+        isDone(account.delete(`/api/v2/apps/${id}`)),
       ]);
       expect(outcomes).toContain(false);
     }

@@ -312,11 +312,13 @@ describe("settings that the server decides", () => {
     for (const key of ["spark.ui.enabled", "spark.eventLog.dir", "spark.authenticate", "spark.submit.deployMode"]) {
       const config = { [key]: "x" };
       const message = new RegExp(`may not set ${key}`);
-      await account.post("/clusters", { ...cluster, spark_config: config }).refused(422, message);
-      await account.post("/apps", { name: "tuned", config }).refused(422, message);
+      await account.post("/api/v2/clusters", { ...cluster, spark_config: config }).refused(422, message);
+      await account.post("/api/v2/apps", { name: "tuned", config }).refused(422, message);
     }
     const bad = { "spark.executor.memory": "lots" };
-    await account.post("/clusters", { ...cluster, spark_config: bad }).refused(422, /spark\.executor\.memory "lots"/);
+    await account
+      .post("/api/v2/clusters", { ...cluster, spark_config: bad })
+      .refused(422, /spark\.executor\.memory "lots"/);
   });
 });
 

@@ -25,7 +25,7 @@ test("a user who sends many requests at once, in several accounts, has few of th
   await other.get("/account"); // the user has more slots while alone
   const statuses = Array.from({ length: REQUESTS }, async (_, n) => {
     const client = accounts[n % accounts.length] ?? first;
-    return (await client.get("/clusters").reply()).status;
+    return (await client.get("/api/v2/clusters").reply()).status;
   });
   const slots = Math.min(8, Math.max(2, availableParallelism()));
   const mostWhileOtherAsks = async (): Promise<number> => {

@@ -46,7 +46,7 @@ describe("a deployment with its own identifier prefix", () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "readers" });
     const member = await given.member(account, { groups: ["readers", "system-user"] });
-    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
     const condition = { acme_users: [member.membershipId], acme_groups: [group.id] };
     const policy = [
       { access: "allow", action: ["read", "update"], condition },
@@ -57,8 +57,8 @@ describe("a deployment with its own identifier prefix", () => {
     const shown = { status: "success", source_id: id, source_type: "cluster", policy };
     expect(await account.put(path, { ...source, policy: JSON.stringify(policy) })).toEqual(shown);
     expect(await account.get(`${path}?source_id=${id}&source_type=cluster`)).toEqual(shown);
-    await member.put(`/clusters/${id}`, {});
-    await member.put(`/clusters/${id}/state`, { state: "start" }).refused(403);
+    await member.put(`/api/v2/clusters/${id}`, {});
+    await member.put(`/api/v2/clusters/${id}/state`, { state: "start" }).refused(403);
     const unknown = JSON.stringify([{ access: "deny", action: ["all"], condition: { acme_users: [987_654] } }]);
     await account.put(path, { ...source, policy: unknown }).refused(422, /^policy\[0\]\.condition\.acme_users must/);
   });

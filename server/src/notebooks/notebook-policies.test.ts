@@ -76,7 +76,7 @@ describe("a member without any permission", () => {
     await outsider.post("/notebooks", { name: "b" }).refused(403);
     await outsider.post("/notebooks", { name: "b", location: "Common/outer/inner" }).refused(403);
     if (action === "read") await outsider.put(`/notebooks/${id}/clone`).refused(403, /needs .* note:create/);
-    for (const path of ["/commands", "/groups", "/clusters", "/notebook_dashboards"])
+    for (const path of ["/commands", "/groups", "/api/v2/clusters", "/notebook_dashboards"])
       await outsider.get(path).refused(403);
   });
 

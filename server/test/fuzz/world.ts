@@ -83,9 +83,9 @@ export class World {
       case "command_id":
         return String((await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" })).id);
       case "app_id":
-        return String((await account.post("/apps", { name: "mine" })).id);
+        return String((await account.post("/api/v2/apps", { name: "mine" })).id);
       case "source_id":
-        return String((await account.post("/clusters", { labels: ["mine"], engine: { type: "local" } })).id);
+        return String((await account.post("/api/v2/clusters", { labels: ["mine"], engine: { type: "local" } })).id);
       case "cluster_id":
       case "label": {
         // Accounts may use the same label. With the account's id in it, this one names nothing in another account.

@@ -138,7 +138,7 @@ async function fillAccount(account: AccountClient): Promise<void> {
   });
   await account.post("/whitelist_ip", { ip_cidr: "2001:db8::/32" });
   const engine = { type: "connect", url: "sc://connect.example.com:15002", token: NASTY };
-  await account.post("/clusters", { labels: [NASTY_LABEL], engine, spark_config: { "spark.app.name": NASTY } });
+  await account.post("/api/v2/clusters", { labels: [NASTY_LABEL], engine, spark_config: { "spark.app.name": NASTY } });
   await account.post("/users/invite_new", { invitee_email: "a@example.test" }, { headers: { "Idempotency-Key": "k" } });
 }
 

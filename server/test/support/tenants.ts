@@ -18,7 +18,7 @@ export interface Tenant {
 /** Needs a driver that runs programs. */
 export async function fillTenant(given: Given, account: AccountClient, name: string): Promise<Tenant> {
   const people = await addPeople(given, account, name);
-  const cluster = await account.post("/clusters", { labels: [`${name}-label`], engine: { type: "local" } });
+  const cluster = await account.post("/api/v2/clusters", { labels: [`${name}-label`], engine: { type: "local" } });
   await account.put("/object_policy/policy", {
     source_type: "cluster",
     source_id: String(cluster.id),
@@ -31,7 +31,10 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
     type: "notes",
     policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
   });
-  const app = await account.post("/apps", { name: `${name}-app`, config: { "spark.app.name": `${name}-config` } });
+  const app = await account.post("/api/v2/apps", {
+    name: `${name}-app`,
+    config: { "spark.app.name": `${name}-config` },
+  });
   const notebooks = await addNotebooks(account, name);
   const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
   const commandId = await runCommand(account, name);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   } = await admin.post("/groups", { name: "team" }));
   user = await given.member(admin, { groups: ["system-user"] });
   outsider = await given.member(admin);
-  ({ id } = await admin.post("/clusters", { labels: ["shared"], engine: { type: "local" } }));
+  ({ id } = await admin.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } }));
 });
 
 const body = (elements: unknown) => ({
@@ -55,10 +55,10 @@ describe("PUT object_policy/policy", () => {
       { access: "deny", action: ["all"], condition: listed },
     ]);
     for (const member of [user, outsider]) {
-      await member.get(`/clusters/${id}`);
-      await member.put(`/clusters/${id}`, {});
-      await member.put(`/clusters/${id}/state`, { state: "start" }).refused(403);
-      await member.delete(`/clusters/${id}`).refused(403);
+      await member.get(`/api/v2/clusters/${id}`);
+      await member.put(`/api/v2/clusters/${id}`, {});
+      await member.put(`/api/v2/clusters/${id}/state`, { state: "start" }).refused(403);
+      await member.delete(`/api/v2/clusters/${id}`).refused(403);
       await set([], member).refused(403);
     }
   });
@@ -145,7 +145,7 @@ describe("PUT object_policy/policy", () => {
 
   test("unknown objects and those of other accounts are 404, without permission 403, without a token 401", async () => {
     const other = await given.account();
-    const { id: foreign } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const { id: foreign } = await other.post("/api/v2/clusters", { labels: ["theirs"], engine: { type: "local" } });
     for (const [client, status] of [
       [admin, 404],
       [outsider, 403],
@@ -192,8 +192,8 @@ describe("GET object_policy/policy", () => {
     await admin.delete(`/groups/${groupId}`);
     const { policy } = await view();
     expect(policy).toEqual([{ access: "allow", action: ["read"], condition: to(outsider) }]);
-    await user.get(`/clusters/${id}`);
-    expect((await user.get("/clusters")).clusters).toHaveLength(2);
+    await user.get(`/api/v2/clusters/${id}`);
+    expect((await user.get("/api/v2/clusters")).clusters).toHaveLength(2);
     await set(policy);
     expect(await view()).toMatchObject({ policy });
   });
@@ -253,7 +253,7 @@ describe("GET access/explain", () => {
     const disabled = await given.member(admin, { groups: ["system-admin"], state: "disabled" });
     await set([{ access: "allow", action: ["read"], condition: to(outsider) }]);
     for (const member of [user, outsider, disabled]) {
-      const { status } = await member.get(`/clusters/${id}`).reply();
+      const { status } = await member.get(`/api/v2/clusters/${id}`).reply();
       expect(await explain(admin, "read", member)).toMatchObject({ allowed: status === 200 });
     }
     expect(await explain(admin, "read", disabled)).toMatchObject({ decided_by: "state" });

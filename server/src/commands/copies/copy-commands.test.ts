@@ -191,14 +191,14 @@ test.concurrent("an attempt on another node than the first one fails and says wh
 
 test.concurrent("a copy runs although its cluster is DOWN, and with the label of a connect cluster", async () => {
   const account = await given.account();
-  await account.put("/clusters/default/state", { state: "terminate" });
+  await account.put("/api/v2/clusters/default/state", { state: "terminate" });
   const engine = { type: "connect", url: "sc://connect.example.com:15002" };
   await account.post("/api/v2/clusters", { labels: ["remote"], engine });
   for (const label of ["default", "remote"]) {
     const id = await submitCopy(account, printReport(copyEnd()), { label });
     expect(await waitForCommandEnd(account, id), label).toMatchObject({ status: "done" });
   }
-  expect(await account.get("/clusters/default/state")).toMatchObject({ state: "DOWN" });
+  expect(await account.get("/api/v2/clusters/default/state")).toMatchObject({ state: "DOWN" });
 });
 
 test.concurrent(

@@ -50,7 +50,7 @@ async function lineOn(
 ) {
   const account = await given.account();
   const body = { labels: ["there"], engine, spark_config: sparkConfig };
-  const { id: clusterId } = await account.post("/clusters", body);
+  const { id: clusterId } = await account.post("/api/v2/clusters", body);
   const { db, keys, config } = given.app.services;
   const clusterOf = sparkCluster(db, keys, { ...config, ...rules });
   const driver = sparkDriver(

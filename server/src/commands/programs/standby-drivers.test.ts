@@ -21,7 +21,7 @@ const PATIENCE = { timeout: 45_000 };
 let accounts: AccountClient[] = [];
 afterEach(async () => {
   for (const account of accounts) {
-    await account.put("/clusters/default/state", { state: "terminate" });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate" });
     await untilNoneWaits(account);
   }
   accounts = [];
@@ -164,8 +164,8 @@ describe.skipIf(kind !== "usable")("a standby driver", because(NO_ISOLATION), ()
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);
-    await account.put("/clusters/default/state", { state: "terminate" });
-    await expect.poll(() => account.get("/clusters/default/state"), PATIENCE).toMatchObject({ state: "DOWN" });
+    await account.put("/api/v2/clusters/default/state", { state: "terminate" });
+    await expect.poll(() => account.get("/api/v2/clusters/default/state"), PATIENCE).toMatchObject({ state: "DOWN" });
     expect(standbyFolders(account)).toEqual([]);
   });
 

@@ -94,7 +94,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
 
   test("a refresh runs while earlier programs wait for a cluster that does not start", async () => {
     const account = await given.account();
-    const { id } = await account.post("/clusters", { labels: ["slow"], engine: { type: "local" } });
+    const { id } = await account.post("/api/v2/clusters", { labels: ["slow"], engine: { type: "local" } });
     starting.add(id);
     const programs = await submitCrowd(account, "true", { label: "slow" });
     await refreshRuns(account, { label: "slow" });
@@ -104,7 +104,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
 
   test("a program whose cluster has to be started runs while earlier refreshes wait for memory", async () => {
     const account = await given.account();
-    await account.post("/clusters", { labels: ["later"], engine: { type: "local" } });
+    await account.post("/api/v2/clusters", { labels: ["later"], engine: { type: "local" } });
     const running = await submit(account, ofMiB(300));
     await expect.poll(() => statuses([running]), PATIENCE).toEqual(["running"]);
     const body = { template: "s3import", db_name: "default", hive_table: "orders", label: "later" };

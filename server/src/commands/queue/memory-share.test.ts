@@ -60,9 +60,9 @@ describe("a command larger than every node", () => {
   test("is refused by the app or the cluster whose configuration makes it so", async () => {
     const account = await given.account();
     const config = { "spark.driver.memory": "20g" };
-    const app = await account.post("/apps", { name: "large", config });
+    const app = await account.post("/api/v2/apps", { name: "large", config });
     await account.post("/commands", { ...python, app_id: app.id }).refused(422, /^app_id needs 20480 MiB/);
-    await account.put("/clusters/default", { spark_config: config });
+    await account.put("/api/v2/clusters/default", { spark_config: config });
     await account.post("/commands", python).refused(422, /^label needs 20480 MiB/);
     const small = await account.post("/commands", { ...python, arguments: "--driver-memory 50m" });
     expect(small).toMatchObject({ status: "waiting" });

@@ -226,7 +226,10 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     const { name, folder } = await textTable();
     write(folder, "n=1");
     const label = `remote_${name}`;
-    await spark.account.post("/clusters", { labels: [label], engine: { type: "connect", url: "sc://127.0.0.1:1" } });
+    await spark.account.post("/api/v2/clusters", {
+      labels: [label],
+      engine: { type: "connect", url: "sc://127.0.0.1:1" },
+    });
     expect((await refresh(spark.account, name, { label })).added).toEqual({ "n=1": `file:${folder}/n=1` });
   });
 

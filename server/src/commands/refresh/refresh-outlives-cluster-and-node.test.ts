@@ -28,8 +28,8 @@ beforeEach(async () => {
 });
 
 const status = async (id: number): Promise<string> => (await account.get(`/commands/${id}`)).status;
-const cluster = async (): Promise<string> => (await account.get("/clusters/default/state")).state;
-const put = (body: object) => account.put("/clusters/default/state", body);
+const cluster = async (): Promise<string> => (await account.get("/api/v2/clusters/default/state")).state;
+const put = (body: object) => account.put("/api/v2/clusters/default/state", body);
 
 async function submit(): Promise<number> {
   const { id } = await account.post("/commands", { template: "s3import", db_name: "default", hive_table: "orders" });
@@ -98,7 +98,7 @@ describe("a refresh on a cluster", () => {
   });
 
   test("does not count as use of the cluster, which terminates when idle", async () => {
-    await account.put("/clusters/default", { idle_cluster_timeout: 0 });
+    await account.put("/api/v2/clusters/default", { idle_cluster_timeout: 0 });
     await kill(await running());
     const id = await running();
     ahead = 61 * MINUTES;

@@ -19,13 +19,13 @@ test("a refresh in an account that never used Spark fails at once: there is no s
 
 test("a refresh does not start the cluster that it names", async () => {
   const account = await given.account();
-  await account.post("/clusters", {
+  await account.post("/api/v2/clusters", {
     labels: ["far"],
     engine: { type: "standalone", master_url: "spark://127.0.0.1:1" },
   });
   const { log } = await refresh(account, "orders", { label: "far" }, "error");
   expect(log).toContain(MISSING);
-  expect(await account.get("/clusters/far/state")).toMatchObject({ state: "DOWN" });
+  expect(await account.get("/api/v2/clusters/far/state")).toMatchObject({ state: "DOWN" });
 });
 
 test("a refresh whose node has fallen silent is begun again by another node, in the same attempt", async () => {

@@ -20,7 +20,7 @@ describe("the result of a query", () => {
     spark = new SparkServer(join(folder, "queries"));
     await spark.start();
     account = await given.account();
-    await account.post("/clusters", { labels: ["stub"], engine: { type: "connect", url: spark.url } });
+    await account.post("/api/v2/clusters", { labels: ["stub"], engine: { type: "connect", url: spark.url } });
   });
   afterAll(async () => {
     await spark.kill();

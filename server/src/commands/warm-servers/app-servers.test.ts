@@ -32,7 +32,10 @@ async function nodeId(): Promise<string> {
 test("a node ends only the servers and waiting drivers of stopped and deleted apps, and reports the rest", async () => {
   const account = await given.account();
   const { accountId } = account;
-  const [stopped, kept] = [await account.post("/apps", { name: "a" }), await account.post("/apps", { name: "b" })];
+  const [stopped, kept] = [
+    await account.post("/api/v2/apps", { name: "a" }),
+    await account.post("/api/v2/apps", { name: "b" }),
+  ];
   const of = (appId: number | null, generation = 0, isUp = true): Fake => ({
     place: { accountId, clusterId: 1, appId },
     generation,
@@ -63,7 +66,7 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
     { appId: stopped.id, generation: 0, isUp: true },
     { appId: kept.id, generation: 0, isUp: true },
   ]);
-  expect(await account.get(`/apps/${stopped.id}`)).toMatchObject({ status: "UP" });
+  expect(await account.get(`/api/v2/apps/${stopped.id}`)).toMatchObject({ status: "UP" });
 
   // Another node stops the app. Processes that were started for a later generation stay.
   await db.query("update app set generation = generation + 1 where id = $1", [stopped.id]);
@@ -76,10 +79,10 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
     { appId: kept.id, generation: 0, isUp: true },
   ]);
   expect(await apps.listUp(accountId, [stopped.id, kept.id])).toEqual(new Set([kept.id]));
-  expect(await account.get(`/apps/${stopped.id}`)).toMatchObject({ status: "DOWN" });
+  expect(await account.get(`/api/v2/apps/${stopped.id}`)).toMatchObject({ status: "DOWN" });
 
   // The response to a stop waits for the report of this node.
-  const answer = account.put(`/apps/${kept.id}/stop`).reply();
+  const answer = account.put(`/api/v2/apps/${kept.id}/stop`).reply();
   await expect
     .poll(async () => {
       await apps.reconcile();

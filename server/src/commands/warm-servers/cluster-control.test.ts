@@ -6,7 +6,7 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 const given = useServer();
 
 async function newCluster(account: AccountClient, label: string, state: string): Promise<number> {
-  const { id } = await account.post("/clusters", { labels: [label], engine: { type: "local" } });
+  const { id } = await account.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
   await given.app.services.db.system.query("update cluster set state = $2 where id = $1", [id, state]);
   return id;
 }
@@ -21,8 +21,8 @@ test("processes that wait for commands end with their cluster or app, and others
     newCluster(account, "down", "DOWN"),
     newCluster(account, "deleted", "DOWN"),
   ]);
-  await account.delete("/clusters/deleted");
-  const { id: appId } = await account.post("/apps", { name: "kept" });
+  await account.delete("/api/v2/clusters/deleted");
+  const { id: appId } = await account.post("/api/v2/apps", { name: "kept" });
   const at = (clusterId: number, app: number | null = null): SparkPlace => ({ accountId, clusterId, appId: app });
   const waiting = [at(up), at(pending), at(up, appId), at(up, 999_999), at(terminating), at(down, appId), at(deleted)];
   const left = new Set(waiting);

@@ -150,7 +150,7 @@ describe("a dashboard-user", () => {
       `/notebooks/${noteId}`,
       "/folders?type=notebook_dashboards",
       "/commands",
-      "/clusters",
+      "/api/v2/clusters",
       "/groups",
     ]) {
       await reader.get(path).refused(403);
