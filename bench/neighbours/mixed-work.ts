@@ -18,7 +18,7 @@ const LISTS = [
   "/accounts/get_users",
   "/users",
   "/groups",
-  "/api/v2/clusters",
+  "/clusters",
 ];
 /** Prints a few hundred lines to the result and to the log. */
 const PROGRAM = 'for n in $(seq 300); do echo "line $n of the result"; echo "line $n of the log" >&2; done';

@@ -30,7 +30,7 @@ const PAGES = [
   "/users?per_page=100",
   "/groups",
   "/roles",
-  "/api/v2/clusters",
+  "/clusters",
   "/account",
 ];
 

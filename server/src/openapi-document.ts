@@ -63,7 +63,7 @@ curl -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands/$COMMAND_ID/status_wi
 
 Every operation below has such a line. \`$TOKEN\` is your token, other variables such as \`$COMMAND_ID\` are ids from earlier responses, and \`{server}\` is the address of this server.
 
-**Paths.** The version is part of the path. Each operation is listed at its path in each version; operations that a newer version replaces are marked as deprecated. Every v1.2 path also exists under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
+**Paths.** The version is part of the path. Each operation is listed at its path in each version; operations that a newer version replaces are marked as deprecated. Every v1.2 path also exists under \`/api/v2\` (\`account\` also as \`accounts\`), \`/api/v1.3\` is another name of \`/api/v2\`, and \`/api/latest/<path>\` is the newest version that has the path. Clusters and apps have another form in v1.2, for clients of the original interface. Every path works with and without a trailing slash and with the suffix \`.json\`.
 
 **Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string takes precedence.
 

@@ -65,6 +65,19 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("shows every version in which an operation has a form of its own", () => {
+    const formed = endpoints.filter(({ forms }) => forms !== undefined);
+    expect(formed.length).toBeGreaterThan(5);
+    for (const { id, paths, forms = {} } of formed)
+      expect(Object.keys(paths), id).toEqual(expect.arrayContaining(Object.keys(forms)));
+    expect(document.paths["/api/v1.2/clusters"]?.get?.responses["200"]).toMatchObject({
+      content: { "application/json": { schema: { type: "array", items: { required: ["cluster"] } } } },
+    });
+    expect(document.paths["/api/v2/clusters"]?.get?.responses["200"]).toMatchObject({
+      content: { "application/json": { schema: { required: ["paging_info", "clusters"] } } },
+    });
+  });
+
   test("marks operations that a newer version replaces as deprecated", () => {
     expect(document.paths["/api/v1.2/whitelist_ip"]?.post?.deprecated).toBe(true);
     expect(document.paths["/api/v2/accounts/whitelist_ip"]?.post?.deprecated).toBeUndefined();

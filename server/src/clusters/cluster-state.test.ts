@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { roleHolder } from "../../test/support/role-holder.ts";
@@ -80,10 +81,12 @@ describe("PUT and GET /api/v2/clusters/<id or label>/state", () => {
   test("goes DOWN, PENDING, UP, TERMINATING, DOWN; repeating changes nothing", async () => {
     control.isStepped = true;
     expect(await account.get("/api/v2/clusters/default/state")).toEqual({
+      cluster_id: expect.any(Number),
       state: "DOWN",
       since: expect.stringMatching(/Z$/),
       up_since: null,
       start_failure: null,
+      nodes: [{ role: "master", hostname: hostname() }],
     });
     expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is already DOWN.`);
     expect(await put({ state: "start" })).toBe(`Starting cluster ${id}.`);

@@ -74,12 +74,19 @@ export function referencePage(
   };
 }
 
+/** The end of the id of an operation that a newer version has, too. */
+const OLDER_VERSION = /_v\d+(_\d+)?$/;
+
 function navigationEntry({ method, path, operation }: ListedOperation): Html {
   const { operationId, summary, deprecated } = operation;
   const [, , version = ""] = path.split("/");
   const call = `${method.toUpperCase()} ${path}`;
-  if (deprecated !== true) return html`<li><a href="#${operationId}" title="${call}">${summary}</a></li>`;
-  return html`<li class="old"><a href="#${operationId}" title="${call}">${summary} (${version})</a></li>`;
+  if (!OLDER_VERSION.test(operationId)) {
+    return html`<li><a href="#${operationId}" title="${call}">${summary}</a></li>`;
+  }
+  return html`<li class="${deprecated === true ? "old" : "other"}">
+    <a href="#${operationId}" title="${call}">${summary} (${version})</a>
+  </li>`;
 }
 
 /** Renders the Markdown that descriptions use: paragraphs, bold, code, and fenced blocks of code. */
@@ -112,7 +119,7 @@ function inReadingOrder(
   const placeOf = ({ operation: { operationId } }: ListedOperation): number => {
     const exact = endpointIds.indexOf(operationId);
     if (exact !== -1) return exact;
-    return endpointIds.indexOf(operationId.replace(/_v\d+(_\d+)?$/, "")) + 0.5;
+    return endpointIds.indexOf(operationId.replace(OLDER_VERSION, "")) + 0.5;
   };
   return operations.toSorted((one, other) => placeOf(one) - placeOf(other));
 }

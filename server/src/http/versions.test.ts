@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
+import { endpoints } from "../routes.ts";
+import { routeTable } from "./route-table.ts";
 
 const given = useServer();
 
@@ -53,6 +55,42 @@ describe("the versions of a path", () => {
       await account.get(path).refused(404);
     },
   );
+});
+
+describe("v1.3", () => {
+  test("is another name of v2, for every path", async () => {
+    const account = await given.account();
+    const gets = routeTable(endpoints).filter(({ method, url }) => method === "GET" && url.startsWith("/api/v2/"));
+    const paths = gets.map(({ url }) => url.replaceAll(/:\w+/g, "default"));
+    expect(paths.length).toBeGreaterThan(40);
+    for (const path of paths) {
+      const [named, other] = [
+        await account.get(path).reply(),
+        await account.get(path.replace("/v2/", "/v1.3/")).reply(),
+      ];
+      expect([path, other.status, other.headers.get("link")]).toEqual([path, named.status, named.headers.get("link")]);
+    }
+  });
+
+  test.each(["", "/", ".json", "?", "?page=1"])("has the list of v2, also with %j at the end", async (suffix) => {
+    const account = await given.account();
+    const list = await account.get("/api/v2/clusters");
+    expect(await account.get(`/api/v1.3/clusters${suffix}`)).toEqual(list);
+  });
+
+  test("shares idempotency keys with v2", async () => {
+    const account = await given.account();
+    const headers = { "Idempotency-Key": "one" };
+    const app = await account.post("/api/v1.3/apps", { name: "once" }, { headers });
+    expect(await account.post("/api/v2/apps", { name: "once" }, { headers })).toEqual(app);
+  });
+
+  test("refuses other methods and unknown paths as v2 does", async () => {
+    const account = await given.account();
+    await account.call("PATCH", "/api/v1.3/clusters").refused(405);
+    await account.get("/api/v1.3/no_such_path").refused(404);
+    await account.get("/api/v1.30/clusters").refused(404);
+  });
 });
 
 describe("an endpoint that a newer version replaces", () => {

@@ -38,6 +38,7 @@ const account: Fields = {
 const accountV1: Fields = { ...settings, name, acc_key: secret(255), secret: secret(1024), sub_account_creation: flag };
 
 const labels = among([["fuzzed"], ["fuzzed", "other"]], [[], {}, [[]], [""], [{}]]);
+const label = { ...among(["fuzzed", ["fuzzed"]], [[], {}, [[]], "", [""], [{}]]), namedAs: "labels" };
 const engine = among([{ type: "local" }], [{ type: "no-such-engine" }, {}, []]);
 const cluster: Fields = {
   labels,
@@ -45,6 +46,11 @@ const cluster: Fields = {
   spark_config: among([{}, { "spark.sql.shuffle.partitions": "4" }], ["x", [1], { "spark.ui.port": "1" }]),
   idle_cluster_timeout: integer(0, 6),
   pools: among([{}, { fast: { weight: 2 } }], ["x", { fast: { weight: 0 } }]),
+};
+
+const reassignment: Fields = {
+  destination_cluster: required(among(["@own:cluster_id", "default"], ["", [], {}])),
+  label: required(among(["@own:label"], ["", [], {}])),
 };
 
 const POLICY = '[{"resource":"command","action":["read"],"access":"allow"}]';
@@ -72,9 +78,11 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   ...none("account_view", "account_view_v1", "account_users", "account_user_emails", "account_pending_users"),
   ...none("account_credentials", "account_features_view", "node_list", "whitelist_ip_list", "whitelist_ip_list_v1_2"),
   ...none("whitelist_ip_delete", "whitelist_ip_delete_v1_2", "app_view", "app_stop", "app_delete"),
+  ...none("app_view_v1_2", "app_stop_v1_2", "cluster_view_v1_2"),
   ...none("cluster_view", "cluster_state_view", "cluster_delete", "group_view", "group_delete", "group_role_list"),
   ...none("group_user_list", "group_user_add", "group_user_remove", "group_role_assign", "group_role_unassign"),
   ...none("role_view", "role_delete", "command_error_log", "command_jobs", "command_attempts", "command_rerun"),
+  ...paged("app_list_v1_2", "cluster_list_v1_2"),
   ...paged("app_list", "cluster_list", "group_list", "role_list", "role_group_list", "user_list", "account_list"),
   {
     operationId: "audit_event_list",
@@ -114,16 +122,34 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     operationId: "app_create",
     body: { name, kind: oneOf("spark"), config: among([{}, { "spark.x": "y" }], [5, ["x"]]) },
   },
+  {
+    operationId: "app_create_v1_2",
+    body: {
+      name,
+      kind: oneOf("spark"),
+      config: among([{ "spark.x": "y" }, '{"spark.x":"y"}', [{ "spark.x": "y" }, {}], ""], [5, ["x"], "x", "5"]),
+    },
+  },
+  { operationId: "cluster_create_v1_2", form: "flat", body: { ...cluster, labels: required(labels) } },
+  {
+    operationId: "cluster_create_v1_2",
+    form: "in cluster",
+    inside: "cluster",
+    body: { ...cluster, label: required(label), labels: refused("x", 5) },
+  },
+  {
+    operationId: "cluster_create",
+    form: "in cluster_info",
+    inside: "cluster_info",
+    body: { ...cluster, labels: required(labels) },
+  },
+  { operationId: "cluster_edit_v1_2", inside: "cluster", body: cluster },
+  { operationId: "cluster_clone_v1_2", inside: "cluster", body: { ...cluster, labels: required(labels) } },
+  { operationId: "cluster_label_reassign_v1_2", body: reassignment },
   { operationId: "cluster_create", body: { ...cluster, labels: required(labels), engine: required(engine) } },
   { operationId: "cluster_edit", body: cluster },
   { operationId: "cluster_clone", body: { ...cluster, labels: required(labels) } },
-  {
-    operationId: "cluster_label_reassign",
-    body: {
-      destination_cluster: required(among(["@own:cluster_id", "default"], ["", [], {}])),
-      label: required(among(["@own:label"], ["", [], {}])),
-    },
-  },
+  { operationId: "cluster_label_reassign", body: reassignment },
   {
     operationId: "cluster_state_change",
     body: { state: required(among(["start", "terminate"], ["no-such-value", [], {}])), force: flag },

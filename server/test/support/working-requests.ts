@@ -10,6 +10,7 @@ export const WORKING_BODIES: Record<string, (objects: Objects) => Record<string,
   file_sensor_create: ({ object }) => ({ files: [object] }),
   user_enable: ({ users }) => ({ svc_user_id: users }),
   user_disable: ({ users }) => ({ svc_user_id: users }),
+  cluster_create: () => ({ labels: ["created"], engine: { type: "local" } }),
   cluster_label_reassign: ({ cluster_id: cluster }) => ({ destination_cluster: cluster, label: "own-label" }),
   account_edit: () => ({}),
   notebook_create: () => ({ name: "created" }),
@@ -34,7 +35,7 @@ export const WORKING_QUERIES: Record<string, (objects: Objects) => Record<string
 /** The PUT requests that undo the edit of an operation in the account of the tenant `own`. */
 export const REVERTING_REQUESTS: Record<string, (objects: Objects) => { path: string; body: Record<string, unknown> }> =
   {
-    cluster_edit: ({ cluster_id: id }) => ({ path: `/clusters/${id}`, body: { labels: ["own-label"] } }),
+    cluster_edit: ({ cluster_id: id }) => ({ path: `/api/v2/clusters/${id}`, body: { labels: ["own-label"] } }),
     group_edit: ({ group_id: id }) => ({ path: `/groups/${id}`, body: { name: "own-group" } }),
     role_edit: ({ role_id: id }) => ({ path: `/roles/${id}`, body: { name: "own-role" } }),
     account_edit: () => ({ path: "/api/v2/accounts", body: { name: "own-account" } }),

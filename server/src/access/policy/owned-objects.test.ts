@@ -9,7 +9,7 @@ let owner: MemberClient;
 let outsider: MemberClient;
 
 const LISTS = [
-  { list: "clusters", path: "/clusters" },
+  { list: "clusters", path: "/api/v2/clusters" },
   { list: "notebooks", path: "/notebooks" },
   { list: "folders", path: "/folders" },
   { list: "notebook_dashboards", path: "/notebook_dashboards" },
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await admin.post("/roles", { name: "makers", policies: JSON.stringify(makers) });
   const { group } = await admin.post("/groups", { name: "makers", roles: "makers" });
   owner = await given.member(admin, { groups: ["makers"] });
-  own.clusters = (await owner.post("/clusters", { labels: ["own"], engine: { type: "local" } })).id;
+  own.clusters = (await owner.post("/api/v2/clusters", { labels: ["own"], engine: { type: "local" } })).id;
   own.folders = (await owner.post("/folders", { name: "own", location: "Common", type: "notes" })).folder.id;
   own.notebooks = (await owner.post("/notebooks", { name: "own", location: "Common" })).id;
   const dashboard = { note_id: own.notebooks, name: "own", location: "Common" };
@@ -58,12 +58,12 @@ describe("a member without permission", () => {
     ] as const) {
       await admin.put("/object_policy/policy", { source_type: type, source_id: String(id), policy });
     }
-    expect(idsOf((await owner.get("/clusters")).clusters)).toEqual([own.clusters]);
+    expect(idsOf((await owner.get("/api/v2/clusters")).clusters)).toEqual([own.clusters]);
     expect(idsOf((await owner.get("/notebooks")).notebooks)).toEqual([own.notebooks]);
   });
 
   test("gets 403 again when they own none any more", async () => {
-    await owner.delete(`/clusters/${own.clusters}`);
-    await owner.get("/clusters").refused(403);
+    await owner.delete(`/api/v2/clusters/${own.clusters}`);
+    await owner.get("/api/v2/clusters").refused(403);
   });
 });
