@@ -3,7 +3,7 @@ import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../permission.ts";
-import { roleNamedInPath, RoleIdParam } from "./role.ts";
+import { roleInPath, RoleParam } from "./role.ts";
 import { checkRoleDelete } from "./role-rules.ts";
 import { deleteRole as removeRole, lockRole } from "./store.ts";
 
@@ -15,13 +15,13 @@ export const deleteRole = operation({
   method: "DELETE",
   paths: { "v1.2": "/roles/:role_id" },
   access: { permission: { groups: ["system-admin"], role: "role:delete" } },
-  params: RoleIdParam,
+  params: RoleParam,
   reply: Type.Object({ status: Type.Literal("success") }),
-  find: roleNamedInPath,
+  find: roleInPath,
 
-  async handle({ params, caller, change, deny }) {
+  async handle({ found, caller, change, deny }) {
     return change(async (tx, audit) => {
-      const role = await lockRole(tx, params.role_id);
+      const role = await lockRole(tx, found.id);
       if (role === undefined) throw notFound();
       checkRoleDelete(role);
       if (!mayRevoke(caller, parsedPolicy(role.policy))) throw deny(GRANT_REFUSAL);

@@ -1,12 +1,11 @@
 import { Type } from "typebox";
-import { notFound } from "../../lib/fault.ts";
 import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../permission.ts";
 import { checkUniqueName, UniqueName } from "../reference.ts";
 import { checkRolesOfAccount, roleNameTaken } from "./role-rules.ts";
-import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
-import { findRole, insertRole } from "./store.ts";
+import { roleInPath, RoleParam, RoleReply, roleReply } from "./role.ts";
+import { insertRole } from "./store.ts";
 
 /** Creates a role with the same policy, not assigned to any group. The copy of a built-in role can be changed. */
 export const duplicateRole = operation({
@@ -16,16 +15,12 @@ export const duplicateRole = operation({
   method: "POST",
   paths: { "v1.2": "/roles/:role_id/duplicate" },
   access: { permission: { groups: ["system-admin"], role: "role:create" } },
-  params: RoleIdParam,
+  params: RoleParam,
   body: Type.Object({ name: UniqueName }),
   example: { body: { name: "another-reader" } },
   reply: RoleReply,
 
-  async find({ params, reader }) {
-    const original = await findRole(reader, { id: params.role_id, name: null });
-    if (original === undefined) throw notFound();
-    return original;
-  },
+  find: roleInPath,
 
   async handle({ found: original, body, caller, change, deny }) {
     const name = checkUniqueName(body.name);

@@ -5,7 +5,7 @@ import { operation } from "../operation.ts";
 import { parsedPolicy, parseRolePolicies } from "../permission.ts";
 import { checkUniqueName, UniqueName } from "../reference.ts";
 import { checkRolesOfAccount, checkRoleEdit, roleNameTaken } from "./role-rules.ts";
-import { roleNamedInPath, Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
+import { roleInPath, Policies, RoleParam, RoleReply, roleReply } from "./role.ts";
 import { lockRole, updateRole } from "./store.ts";
 
 /** Changes apply to the next request of every user whose groups have the role. */
@@ -16,17 +16,17 @@ export const editRole = operation({
   method: "PUT",
   paths: { "v1.2": "/roles/:role_id" },
   access: { permission: { groups: ["system-admin"], role: "role:update" } },
-  params: RoleIdParam,
+  params: RoleParam,
   body: Type.Object({ name: Type.Optional(UniqueName), policies: Type.Optional(Policies) }),
   example: { body: { name: "reader-of-commands" } },
   reply: RoleReply,
-  find: roleNamedInPath,
+  find: roleInPath,
 
-  async handle({ params, body, caller, change, deny }) {
+  async handle({ found, body, caller, change, deny }) {
     if (body.name !== undefined) checkUniqueName(body.name);
     if (body.policies !== undefined && !mayGrant(caller, parseRolePolicies(body.policies))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
-      const role = await lockRole(tx, params.role_id);
+      const role = await lockRole(tx, found.id);
       if (role === undefined) throw notFound();
       const edit = { name: body.name ?? role.name, policy: body.policies ?? role.policy };
       checkRoleEdit(role, edit);

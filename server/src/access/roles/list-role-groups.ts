@@ -3,7 +3,7 @@ import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http
 import { Group, groupOf } from "../groups/group.ts";
 import { listGroupsOfRole } from "../groups/store.ts";
 import { operation } from "../operation.ts";
-import { roleNamedInPath, RoleIdParam } from "./role.ts";
+import { roleInPath, RoleParam } from "./role.ts";
 
 export const listRoleGroups = operation({
   id: "role_group_list",
@@ -13,14 +13,14 @@ export const listRoleGroups = operation({
   method: "GET",
   paths: { "v1.2": "/roles/:role_id/groups" },
   access: { permission: { groups: ["system-admin"], role: "role:read" } },
-  params: RoleIdParam,
+  params: RoleParam,
   query: Type.Object(PageQuery),
   reply: Type.Object({ paging_info: PagingInfo, groups: Type.Array(Group) }),
-  find: roleNamedInPath,
+  find: roleInPath,
 
-  async handle({ params, query, reader }) {
+  async handle({ found, query, reader }) {
     const page = pageOf(query);
-    const rows = await listGroupsOfRole(reader, params.role_id, page);
+    const rows = await listGroupsOfRole(reader, found.id, page);
     return { paging_info: pagingInfo(page, rows), groups: shownRows(page, rows).map(groupOf) };
   },
 });

@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { Id, OneOf } from "../../http/schema.ts";
 import type { Queryable } from "../../db/database.ts";
 import { notFound } from "../../lib/fault.ts";
+import { parseReference, PathReference } from "../reference.ts";
 import { findRole, type RoleRow } from "./store.ts";
 
 /** §2.8: a role in replies. */
@@ -24,7 +25,7 @@ export const Policies = Type.String({
   examples: ['[{"resource":"command","action":["read","create"],"access":"allow"}]'],
 });
 
-export const RoleIdParam = Type.Object({ role_id: Id });
+export const RoleParam = Type.Object({ role_id: PathReference });
 
 export function roleOf({ id, name, source, policy, account_id }: RoleRow): Static<typeof Role> {
   return { id, name, source, policy, account_id };
@@ -34,15 +35,15 @@ export function roleReply(row: RoleRow): Static<typeof RoleReply> {
   return { status: "success", roles: roleOf(row) };
 }
 
-/** For `find`: the role whose id is in the path. */
-export async function roleNamedInPath({
+/** For `find`: the role whose id or name is in the path. */
+export async function roleInPath({
   params,
   reader,
 }: {
-  params: { role_id: number };
+  params: { role_id: string };
   reader: Queryable;
 }): Promise<RoleRow> {
-  const role = await findRole(reader, { id: params.role_id, name: null });
+  const role = await findRole(reader, parseReference(params.role_id));
   if (role === undefined) throw notFound();
   return role;
 }

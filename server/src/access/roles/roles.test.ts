@@ -194,6 +194,38 @@ describe("PUT roles/<id>", () => {
   });
 });
 
+describe("a role named by its name in the path", () => {
+  const NAME = "run it/now";
+  const PATH = `/roles/${encodeURIComponent(NAME)}`;
+
+  test("can be edited, duplicated, deleted and asked for its groups", async () => {
+    const account = await given.account();
+    const { roles: role } = await account.post("/roles", { name: NAME });
+    const { group } = await account.post("/groups", { name: "g", roles: NAME });
+    expect((await account.put(PATH, { policies: WHITELIST })).roles).toEqual({ ...role, policy: WHITELIST });
+    expect((await account.get(`${PATH}/groups`)).groups).toEqual([group]);
+    expect((await account.post(`${PATH}/duplicate`, { name: "copy" })).roles).toMatchObject({ policy: WHITELIST });
+    expect(await account.delete(PATH)).toEqual({ status: "success" });
+    await account.get(`/roles/${role.id}`).refused(404);
+    await account.delete("/roles/everyone").refused(422, /^role_id must not be the built-in role everyone/);
+  });
+
+  test("is not another account's role of that name, and an unknown name is 404 before the rest is validated", async () => {
+    const [owner, stranger] = [await given.account(), await given.account()];
+    const { roles: role } = await owner.post("/roles", { name: NAME });
+    const unknown = await stranger.put(`/roles/${UNKNOWN}`, {}).refused(404);
+    for (const call of [
+      stranger.put(PATH, { name: "" }),
+      stranger.post(`${PATH}/duplicate`, {}),
+      stranger.get(`${PATH}/groups?per_page=0`),
+      stranger.delete(PATH),
+    ]) {
+      expect((await call.refused(404)).text).toBe(unknown.text);
+    }
+    expect(await owner.get(PATH)).toEqual(role);
+  });
+});
+
 describe("built-in roles", () => {
   test.each(BUILT_IN)("%s cannot be changed or deleted", async (name) => {
     const account = await given.account();

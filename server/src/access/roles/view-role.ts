@@ -1,9 +1,5 @@
-import { Type } from "typebox";
-import { notFound } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
-import { parseReference, PathReference } from "../reference.ts";
-import { Role, roleOf } from "./role.ts";
-import { findRole } from "./store.ts";
+import { Role, roleInPath, roleOf, RoleParam } from "./role.ts";
 
 export const viewRole = operation({
   id: "role_view",
@@ -12,14 +8,10 @@ export const viewRole = operation({
   method: "GET",
   paths: { "v1.2": "/roles/:role_id" },
   access: { permission: { groups: ["system-admin"], role: "role:read" } },
-  params: Type.Object({ role_id: PathReference }),
+  params: RoleParam,
   reply: Role,
 
-  async find({ params, reader }) {
-    const row = await findRole(reader, parseReference(params.role_id));
-    if (row === undefined) throw notFound();
-    return row;
-  },
+  find: roleInPath,
 
   handle: async ({ found }) => roleOf(found),
 });
