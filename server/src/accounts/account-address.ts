@@ -7,21 +7,37 @@ import { hostRefusal } from "../lib/network-policy.ts";
  * Checks the addresses of an account. Literal hosts are checked here; names are checked again whenever they are
  * resolved.
  */
-const LOCATION = /^(s3[an]?|hdfs):\/\/\P{Cc}*$/u;
-const HDFS_LOCATION = /^hdfs:\/\/([^/\s?#]*)\/[^\p{Cc}?#]*$/u;
+const LOCATION_SCHEMES = ["s3", "s3a", "s3n", "hdfs"];
 const METASTORE = /^thrift:\/\/([^/\s?#,]+)\/?$/;
-const LOCATION_FORM = "must be a location such as s3://bucket/prefix (s3, s3a, s3n) or hdfs://host:port/path";
 
 /** Checks `defloc`: an S3 location is accessed with the account's keys, an HDFS one by its host, which is optional. */
 export function checkLocation(location: string, allowedNetworks: readonly string[]): string {
-  if (!LOCATION.test(location)) throw invalid("defloc", LOCATION_FORM);
-  if (location.startsWith("hdfs:")) {
-    const authority = HDFS_LOCATION.exec(location)?.[1];
-    if (authority === undefined) throw invalid("defloc", LOCATION_FORM);
-    if (authority !== "") checkHost("defloc", authority, allowedNetworks);
-  }
+  const broken = brokenLocationRule(location);
+  if (broken !== undefined) throw invalid("defloc", broken);
+  const [scheme, , authority = ""] = location.split("/");
+  if (scheme === "hdfs:" && authority !== "") checkHost("defloc", authority, allowedNetworks);
   checkObjectUri("defloc", location);
   return location;
+}
+
+/** Says what is wrong with the form of a location. Quotes only its scheme: the rest may contain credentials. */
+function brokenLocationRule(location: string): string | undefined {
+  const [, scheme, slashes, rest = ""] = /^([A-Za-z][A-Za-z0-9+.-]{0,19}):(\/*)(.*)$/s.exec(location) ?? [];
+  const beginning = "must begin with s3://, s3a://, s3n:// or hdfs://";
+  if (scheme === undefined) return `${beginning}; it has no scheme. For a bucket, write s3://bucket/prefix`;
+  if (scheme === "file") return `${beginning}. To store files on the server, leave defloc out`;
+  if (!LOCATION_SCHEMES.includes(scheme)) return `${beginning}; ${scheme}: is not supported`;
+  if (slashes === "" || slashes === "/") return `must have // after ${scheme}:`;
+  if (/\p{Cc}/u.test(location)) return "must not contain control characters";
+  const [authority = ""] = rest.split("/");
+  if (scheme !== "hdfs") {
+    return slashes === "//" && authority.includes("@")
+      ? "must not contain keys: send them as storage_access_key and storage_secret_key"
+      : undefined;
+  }
+  if (/[?#]/.test(rest)) return "must not contain ? or #";
+  if (slashes === "//" && !rest.includes("/")) return "must have a path after the host, as in hdfs://host:port/path";
+  return undefined;
 }
 
 /** Applies the rules of the object stores: if a store refused the location later, results would be lost. */

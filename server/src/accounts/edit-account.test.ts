@@ -170,7 +170,7 @@ describe("PUT accounts", () => {
     [{ metastore_uri: "jdbc:mysql://x" }, /metastore_uri must be of the form/],
     [{ metastore_uri: "thrift://u@host:1" }, /metastore_uri must name a host/],
     [{ refresh_engine: "presto" }, /refresh_engine must be one of native, spark/],
-    [{ defloc: "file:///etc" }, /defloc must be a location/],
+    [{ defloc: "file:///etc" }, /^defloc must begin with s3:/],
     [{ idle_cluster_timeout: 7 }, /idle_cluster_timeout must be at most 6/],
     [{ idle_cluster_timeout_in_secs: 299 }, /idle_cluster_timeout_in_secs must be at least 300/],
     [{ idle_cluster_timeout_in_secs: -1 }, /idle_cluster_timeout_in_secs must be at least/],
