@@ -107,18 +107,24 @@ describe("with an external metastore", () => {
     expect((await list()).status).toBe(200);
   });
 
-  test("a list of schemas reads only their names, and a page of schemas only the details of that page", async () => {
-    const names = Array.from({ length: 50 }, (_, at) => `s${100 + at}`);
+  test("a list of schemas reads only their names, and a page of schemas only the tables of that page", async () => {
+    const names = Array.from({ length: 120 }, (_, at) => `s${100 + at}`);
     const server = await serve({
       [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, { success: names.toReversed() }),
       [getDatabase.name]: (sequence) => renderReply(getDatabase, sequence, { success: { name: "one" } }),
+      [getAllTables.name]: (sequence) => renderReply(getAllTables, sequence, { success: [] }),
     });
     const account = await accountWith(server);
     expect(await account.get("/hive")).toEqual(names);
     expect(server.calls).toEqual(["get_all_databases"]);
     const page = await account.get("/hive?describe=true&per_page=3");
-    expect(page).toMatchObject({ schemas: [{ name: "one" }, { name: "one" }, { name: "one" }] });
-    expect(server.calls.filter((name) => name === "get_database")).toHaveLength(3);
+    expect(page.schemas).toEqual({ s100: [], s101: [], s102: [] });
+    expect(server.calls.filter((name) => name === getAllTables.name)).toHaveLength(3);
+    const long = await account.get("/hive?describe=true&per_page=10000");
+    expect(long.paging_info).toEqual({ previous_page: null, next_page: 2, per_page: 100 });
+    expect(Object.keys(long.schemas)).toEqual(names.slice(0, 100));
+    const last = await account.get("/hive?describe=true&per_page=10000&page=2");
+    expect([last.paging_info.next_page, Object.keys(last.schemas)]).toEqual([null, names.slice(100)]);
   });
 });
 

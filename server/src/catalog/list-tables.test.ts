@@ -11,6 +11,9 @@ describe("for an account that has never used Spark", () => {
     const account = await given.account();
     expect(await account.get("/hive")).toEqual(["default"]);
     expect(await account.get("/hive?describe=false")).toEqual(["default"]);
+    const paging_info = { previous_page: null, next_page: null, per_page: 10 };
+    expect(await account.get("/hive?describe=true")).toEqual({ paging_info, schemas: { default: [] } });
+    await account.get("/hive?describe=true&per_page=0").refused(422, /^per_page must be at least 1/);
     await account.get("/hive?describe=perhaps").refused(422, /^describe must be a boolean/);
     expect(await account.get("/hive/default")).toEqual([]);
     expect(await account.get("/hive/DEFAULT?describe=true")).toEqual([]);
@@ -18,6 +21,7 @@ describe("for an account that has never used Spark", () => {
     await account.get("/hive/default/t").refused(404);
     await account.get("/hive/default/t/partitions").refused(404);
     await account.get("/hive/default/t/table_properties").refused(404);
+    await account.get("/hive/default/t/properties").refused(404);
   });
 
   test("any number of listings may follow each other, refused ones included", async () => {
@@ -105,6 +109,7 @@ describe.skipIf(sparkIsMissing)("tables created by Spark", () => {
       ],
       parameters: { "spark.sql.sources.provider": "parquet" },
     });
+    expect(await account.get(`/hive/${schema}/orders/properties`)).toEqual(properties);
     expect(await account.get(`/hive/${schema}/orders/partitions`)).toEqual([
       {
         PART_NAME: "dt=2026-11-15/region=__HIVE_DEFAULT_PARTITION__",

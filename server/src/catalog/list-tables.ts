@@ -2,13 +2,12 @@ import { Type } from "typebox";
 import type { Caller } from "../access/caller.ts";
 import { operation } from "../access/operation.ts";
 import { notFound } from "../lib/fault.ts";
+import { DescribedTableReply, tableJson } from "./described-table.ts";
 import { filterNames } from "./name-filter.ts";
 import { READ_TABLES, SchemaParams } from "./table-params.ts";
 import { streamedArray } from "./streamed-array.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
-import type { DescribedTable, TableCatalog } from "./tables/table-catalog.ts";
-
-const Columns = Type.Object({ columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) });
+import type { TableCatalog } from "./tables/table-catalog.ts";
 
 interface FoundSchema {
   readonly tables: TableCatalog;
@@ -36,7 +35,7 @@ export const listTables = operation({
     describe: Type.Optional(Type.Literal(true, { description: "Adds the columns" })),
   }),
   example: { params: { schema: "default" } },
-  reply: Type.Union([Type.Array(Type.String()), Type.Array(Type.Record(Type.String(), Columns))]),
+  reply: Type.Union([Type.Array(Type.String()), Type.Array(DescribedTableReply)]),
   find: findSchema,
 
   async handle({ found: { tables, signal, ...found }, params, query }) {
@@ -57,8 +56,4 @@ async function findSchema(
   const names = await tables.tableNames(params.schema, signal);
   if (names === undefined) throw notFound();
   return { tables, names, signal };
-}
-
-function tableJson({ name, columnsJson }: DescribedTable): string {
-  return `{${JSON.stringify(name)}:{"columns":${columnsJson}}}`;
 }

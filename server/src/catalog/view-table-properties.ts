@@ -10,6 +10,7 @@ export const viewTableProperties = operation({
   tag: "Hive",
   method: "GET",
   paths: { "v1.2": "/hive/:schema/:table/table_properties" },
+  aliases: { "v1.2": ["/hive/:schema/:table/properties"] },
   access: { permission: READ_TABLES },
   params: TableParams,
   example: { params: { schema: "default" } },

@@ -215,7 +215,11 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   { operationId: "whitelist_ip_add_v1_2", body: { ip_cidr: required(addresses()) } },
   {
     operationId: "hive_schemas",
-    query: { page: integer(1, Infinity), describe: among(["true", "false"], ["perhaps"]) },
+    query: {
+      page: integer(1, Infinity),
+      per_page: integer(1, Infinity),
+      describe: among(["true", "false"], ["perhaps"]),
+    },
   },
   {
     operationId: "hive_tables",

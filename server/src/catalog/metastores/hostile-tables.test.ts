@@ -204,7 +204,7 @@ describe("our sessions in an account's database", () => {
   test("override the settings of the role", async () => {
     await asAttacker(`alter role current_user set statement_timeout = 0; alter role current_user set search_path = evil;
                    alter role current_user set default_transaction_read_only = off`);
-    expect(await (await tables.of(accountId)).schemas(["default"])).toMatchObject([{ name: "default" }]);
+    expect(await (await tables.of(accountId)).schemaNames()).toContain("default");
     await expect(readers.of(accountId).query("create table a (n int)")).rejects.toThrow(/read-only transaction/);
   });
 
@@ -214,15 +214,15 @@ describe("our sessions in an account's database", () => {
   ])("are opened even if the role has %s, as after an import", async (_, change) => {
     const admin = () => db.system.query(`alter role "${role}" ${change}`);
     await admin();
-    const reads = Array.from({ length: 8 }, async () => (await tables.of(accountId)).schemas(["default"]));
-    for (const schemas of await Promise.all(reads)) expect(schemas).toMatchObject([{ name: "default" }]);
+    const reads = Array.from({ length: 8 }, async () => (await tables.of(accountId)).schemaNames());
+    for (const names of await Promise.all(reads)) expect(names).toContain("default");
     await admin();
     await (await databases.connect(accountId, password)).end();
   });
 
   test("are opened even if the role has lost the right to connect to its database", async () => {
     await db.system.query(`revoke connect on database "${role}" from "${role}"`);
-    expect(await (await tables.of(accountId)).schemas(["default"])).toMatchObject([{ name: "default" }]);
+    expect(await (await tables.of(accountId)).schemaNames()).toContain("default");
   });
 
   test("find no rows if there is no database, and do not create it", async () => {

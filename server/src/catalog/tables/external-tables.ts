@@ -14,7 +14,6 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
 import {
   tableLocation,
   type CatalogPartition,
-  type CatalogSchema,
   type CatalogTable,
   type DescribedTable,
   type TableCatalog,
@@ -35,16 +34,6 @@ export class ExternalTables implements TableCatalog {
   async schemaNames(until?: AbortSignal): Promise<string[]> {
     const keep = until === undefined ? undefined : keepUntil(until);
     return (await translateErrors(this.#client.databaseNames(withTimeout(asStopping(until)), keep))).toSorted();
-  }
-
-  async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
-    const schemas = await Promise.all(names.map((name) => this.#schema(name)));
-    const found = schemas.filter((schema) => schema !== undefined);
-    return found.map(({ name, description, locationUri }) => ({
-      name,
-      description: description ?? null,
-      location: locationUri ?? null,
-    }));
   }
 
   async tableNames(schema: string, until?: AbortSignal): Promise<string[] | undefined> {

@@ -11,14 +11,12 @@ import {
   listTableNames,
   readHiveColumns,
   readSchemaParameters,
-  readSchemas,
   type SchemaParameter,
 } from "./store/table.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import {
   tableLocation,
   type CatalogPartition,
-  type CatalogSchema,
   type CatalogTable,
   type DescribedTable,
   type TableCatalog,
@@ -43,14 +41,12 @@ export interface OwnTablesOptions {
 const MAX_NAMES = 200_000;
 
 const DEFAULT_SCHEMA = "default";
-const SCHEMA: CatalogSchema = { name: DEFAULT_SCHEMA, description: "Default Hive database", location: null };
 
 async function* none<T>(): AsyncGenerator<T> {}
 
 /** The catalog of an account that has never used Spark: only the empty default schema that every metastore has. */
 export const NO_TABLES: TableCatalog = {
   schemaNames: () => Promise.resolve([DEFAULT_SCHEMA]),
-  schemas: (names) => Promise.resolve(names.includes(DEFAULT_SCHEMA) ? [SCHEMA] : []),
   tableNames: (schema) => Promise.resolve(schema.toLowerCase() === DEFAULT_SCHEMA ? [] : undefined),
   describe: () => none(),
   table: () => Promise.resolve(undefined),
@@ -77,11 +73,6 @@ export class OwnTables implements TableCatalog {
     const names = await listSchemaNames(this.#metastore, this.#maxNames + 1);
     checkCount(names, this.#maxNames);
     return names.length > 0 ? names : NO_TABLES.schemaNames();
-  }
-
-  async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
-    const schemas = await readSchemas(this.#metastore, names);
-    return schemas.length > 0 ? schemas : NO_TABLES.schemas(names);
   }
 
   async tableNames(schema: string): Promise<string[] | undefined> {

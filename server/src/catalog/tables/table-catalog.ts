@@ -9,8 +9,6 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
 export interface TableCatalog {
   /** Sorted. */
   schemaNames(until?: AbortSignal): Promise<string[]>;
-  /** The existing ones, in the order of the names. */
-  schemas(names: readonly string[]): Promise<CatalogSchema[]>;
   /** Sorted, by the database's collation for a metastore of ours. Undefined: there is no such schema. */
   tableNames(schema: string, until?: AbortSignal): Promise<string[] | undefined>;
   /** The existing ones. The names must be in the order of `tableNames`: the SQL relies on it. */
@@ -21,12 +19,6 @@ export interface TableCatalog {
   partitions(schema: string, name: string, until?: AbortSignal): AsyncIterable<readonly CatalogPartition[]>;
   /** In the order of the questions. */
   hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]>;
-}
-
-export interface CatalogSchema {
-  readonly name: string;
-  readonly description: string | null;
-  readonly location: string | null;
 }
 
 export interface DescribedTable {

@@ -1,14 +1,13 @@
 import type { Queryable } from "../../../db/database.ts";
 import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts";
-import type { CatalogPartition, CatalogSchema } from "../table-catalog.ts";
+import type { CatalogPartition } from "../table-catalog.ts";
 
 /**
- * The lengths of Hive's columns. An account can replace the tables of its metastore, so the statements enforce lengths
+ * The length of names in Hive's schema. An account can replace the tables of its metastore, so the statements enforce lengths
  * and cast to text: the driver would return other types than expected. Values without a limit here are bounded by the
  * size of the whole answer (`limit-result-size.ts`).
  */
 const LONGEST_NAME = 256;
-const LONGEST_TEXT = 4000;
 
 /**
  * Reads the tables of a metastore's database by SQL, which is 40 to 100 times as fast as through the metastore. Their
@@ -20,15 +19,6 @@ export async function listSchemaNames(metastore: Queryable, most: number): Promi
     [most],
   );
   return rows.map(({ name }) => name);
-}
-
-export function readSchemas(metastore: Queryable, names: readonly string[]): Promise<CatalogSchema[]> {
-  return metastore.query<CatalogSchema>(
-    `select "NAME"::text as name, left("DESC"::text, ${LONGEST_TEXT}) as description,
-            left("DB_LOCATION_URI"::text, ${LONGEST_TEXT}) as location
-       from "DBS" where "NAME" = any ($1) order by "NAME"`,
-    [names],
-  );
 }
 
 /** One row with a null name means an empty schema, no row a missing one. */
