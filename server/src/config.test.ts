@@ -39,6 +39,7 @@ test("without settings, the documented defaults apply", () => {
     configFile: null,
     identifierPrefix: "svc",
     commandTimes: "iso",
+    sensorStatus: "text",
     trustedProxies: [],
     rateLimitPerSecond: 200,
     rateBurst: 1000,

@@ -32,6 +32,7 @@ export interface Config {
   readonly configFile: string | null;
   readonly identifierPrefix: string;
   readonly commandTimes: "iso" | "epoch";
+  readonly sensorStatus: "text" | "boolean";
   readonly trustedProxies: readonly string[];
   /** 0: no limit. */
   readonly rateLimitPerSecond: number;
@@ -131,6 +132,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     configFile: configFileOf(env, options.repositoryDir),
     identifierPrefix: value(settings.identifierPrefix),
     commandTimes: value(settings.commandTimes),
+    sensorStatus: value(settings.sensorStatus),
     trustedProxies: value(settings.trustedProxies),
     rateLimitPerSecond,
     rateBurst: rateLimitPerSecond * burstSeconds,

@@ -74,7 +74,7 @@ export function composeServices(
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,
-    sensors: openSensors(accountTables, storage),
+    sensors: openSensors(accountTables, storage, config.sensorStatus),
     folders,
     sentContents: new SentContents(),
     commandKinds,

@@ -10,6 +10,7 @@ const logFormats = ["auto", "text", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 const commandTimes = ["iso", "epoch"] as const;
+const sensorStatuses = ["text", "boolean"] as const;
 const networks = "a comma-separated list of IP addresses or CIDR blocks without host bits, or none";
 
 /** Settings of the server itself: addresses, folders, logging. */
@@ -79,6 +80,15 @@ export const serverSettings = {
     allowed: `one of ${commandTimes.join(", ")}`,
     parse: oneOf(commandTimes),
     default: "iso",
+  }),
+  sensorStatus: fixed({
+    name: "HEADGATE_SENSOR_STATUS",
+    description:
+      'The form of status in answers of sensors: text ("true", "false"), or boolean for clients that take any text for ' +
+      "true, such as Airflow's sensors.",
+    allowed: `one of ${sensorStatuses.join(", ")}`,
+    parse: oneOf(sensorStatuses),
+    default: "text",
   }),
   trustedProxies: fixed({
     name: "HEADGATE_TRUSTED_PROXIES",

@@ -6,13 +6,16 @@ import { openKeyRing } from "../../src/lib/key-ring.ts";
 import type { AccountClient, Given } from "./given.ts";
 import { metastoreRows, type MetastoreRows } from "./metastore-rows.ts";
 
-/** A table that is partitioned by `day` and has the partition `day=1`. */
+/** A table with one partition: `day=1`, unless it says otherwise. */
 export interface CatalogTable {
   schema: string;
   table: string;
   /** A URI without a slash at the end. */
   location: string;
+  partition?: { key: string; type: string; value: string };
 }
+
+const DAY = { key: "day", type: "int", value: "1" };
 
 /**
  * Gives an account the catalog that its Spark would have created, without Java: the account's real metastore database
@@ -25,20 +28,22 @@ export async function storeCatalog(
 ): Promise<void> {
   await inCatalog(given, account, async (client) => {
     await client.query(HIVE_TABLES);
-    for (const [at, { schema, table, location }] of tables.entries()) {
+    for (const [at, { schema, table, location, partition = DAY }] of tables.entries()) {
       const id = at + 2;
+      const isDefault = schema === "default"; // this schema is there already
+      const partitionName = `${partition.key}=${partition.value}`;
       const insert = (into: string, ...values: unknown[]): Promise<unknown> =>
         client.query(`insert into "${into}" values (${values.map((_, place) => `$${place + 1}`).join()})`, values);
-      await insert("DBS", id, schema, `${schema} is a schema`, location);
+      if (!isDefault) await insert("DBS", id, schema, `${schema} is a schema`, location);
       await insert("SDS", id, id, "in", false, false, location, -1, "out", id);
-      await insert("SDS", id + 100, id, "in", false, false, `${location}/day=1`, -1, "out", id);
-      await insert("TBLS", id, id, id, table, "MANAGED_TABLE", `${table}_owner`, 1_700_000_000);
+      await insert("SDS", id + 100, id, "in", false, false, `${location}/${partitionName}`, -1, "out", id);
+      await insert("TBLS", id, isDefault ? 1 : id, id, table, "MANAGED_TABLE", `${table}_owner`, 1_700_000_000);
       await insert("SERDES", id, null, "serde");
       await insert("COLUMNS_V2", id, `comment of ${table}`, `${table}_column`, "bigint", 0);
-      await insert("PARTITION_KEYS", id, null, "day", "int", 0);
+      await insert("PARTITION_KEYS", id, null, partition.key, partition.type, 0);
       await insert("TABLE_PARAMS", id, "note", `parameter of ${table}`);
-      await insert("PARTITIONS", id, 1_700_000_000, 0, "day=1", id + 100, id);
-      await insert("PARTITION_KEY_VALS", id, "1", 0);
+      await insert("PARTITIONS", id, 1_700_000_000, 0, partitionName, id + 100, id);
+      await insert("PARTITION_KEY_VALS", id, partition.value, 0);
     }
   });
 }

@@ -4,7 +4,7 @@ import type { AccountStorage } from "../../accounts/contract.ts";
 import { fileQuestion } from "./file-question.ts";
 import { checkFiles } from "./check-files.ts";
 import type { WithSensors } from "./open-sensors.ts";
-import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
+import { CREATE_SENSOR, SensorStatus, WaitSeconds } from "./sensor-status.ts";
 
 export const createFileSensor = operation({
   id: "file_sensor_create",
@@ -36,8 +36,8 @@ export const createFileSensor = operation({
     const { wait_seconds: waitSeconds = 0 } = body;
     if (waitSeconds === 0) {
       const [answer = false] = await checkFiles(accountStorage, caller.accountId, [question]);
-      return sensorStatus(answer);
+      return sensors.reply(answer);
     }
-    return sensorStatus(await sensors.files.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
+    return sensors.reply(await sensors.files.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
   },
 });

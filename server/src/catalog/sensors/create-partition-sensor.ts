@@ -4,7 +4,7 @@ import { Name } from "../table-params.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
 import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 import { checkPartitions, type WithSensors } from "./open-sensors.ts";
-import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
+import { CREATE_SENSOR, SensorStatus, WaitSeconds } from "./sensor-status.ts";
 
 /** §4.9. */
 export const createPartitionSensor = operation({
@@ -46,8 +46,8 @@ export const createPartitionSensor = operation({
     const { wait_seconds: waitSeconds = 0 } = body;
     if (waitSeconds === 0) {
       const [answer = false] = await checkPartitions(accountTables, caller.accountId, [question]);
-      return sensorStatus(answer);
+      return sensors.reply(answer);
     }
-    return sensorStatus(await sensors.partitions.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
+    return sensors.reply(await sensors.partitions.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
   },
 });

@@ -5,6 +5,7 @@ import type { PartitionQuestion } from "../tables/partition-question.ts";
 import type { FileQuestion } from "./file-question.ts";
 import { checkFiles } from "./check-files.ts";
 import type { PartitionSensorQuestion } from "./partition-sensor-question.ts";
+import { sensorReply, type SensorReply, type SensorStatusForm } from "./sensor-status.ts";
 import { SensorWaits } from "./sensor-waits.ts";
 
 export interface WithSensors {
@@ -15,6 +16,7 @@ export interface WithSensors {
 export interface Sensors {
   readonly partitions: SensorWaits<PartitionSensorQuestion>;
   readonly files: SensorWaits<FileQuestion>;
+  readonly reply: SensorReply;
 }
 
 const PARTITIONS_EVERY_MS = 1000;
@@ -23,8 +25,13 @@ const FILES_EVERY_MS = 5000;
 /** For one check of the files of one account. */
 const MAX_FILES = 2000;
 
-export function openSensors(accountTables: AccountTables, storage: AccountStorage): Sensors {
+export function openSensors(
+  accountTables: AccountTables,
+  storage: AccountStorage,
+  statusForm: SensorStatusForm,
+): Sensors {
   return {
+    reply: sensorReply(statusForm),
     partitions: new SensorWaits({
       check: (accountId, questions) => checkPartitions(accountTables, accountId, questions),
       everyMs: PARTITIONS_EVERY_MS,
