@@ -63,6 +63,7 @@ test("without settings, the documented defaults apply", () => {
     leaseSeconds: 600,
     orphanMinutes: 10,
     logLimitMiB: 100,
+    inlineResultLimitMiB: 20,
     outputLimitMiB: 10_240,
     runProcesses: null,
     runSessions: 32,

@@ -63,6 +63,7 @@ export interface Config {
   readonly leaseSeconds: number;
   readonly orphanMinutes: number;
   readonly logLimitMiB: number;
+  readonly inlineResultLimitMiB: number;
   /** 0: no limit. */
   readonly outputLimitMiB: number;
   /** 0: no limit. Null: depends on the number of cores. */
@@ -157,6 +158,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     leaseSeconds: value(settings.leaseSeconds),
     orphanMinutes: value(settings.orphanMinutes),
     logLimitMiB: value(settings.logLimitMiB),
+    inlineResultLimitMiB: value(settings.inlineResultLimitMiB),
     outputLimitMiB: value(settings.outputLimitMiB),
     runProcesses: optional(settings.runProcesses),
     runSessions: value(settings.runSessions),

@@ -104,7 +104,7 @@ describe("when the node that ran a command is gone", () => {
     await useS3();
     const id = await submitProgram(at("other"), "echo out; echo err >&2");
     const silent = await submitProgram(at("other"), "true");
-    const large = await submitProgram(at("other"), "head -c 20000000 /dev/zero");
+    const large = await submitProgram(at("other"), "head -c 20971520 /dev/zero");
     for (const each of [id, silent, large]) expect(await ended(each)).toBe("done");
     await published();
     await loseRunner();

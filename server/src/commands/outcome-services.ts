@@ -30,10 +30,11 @@ export interface OutcomeOptions extends PublishTargetOptions {
   readonly nodeWatch: Pick<NodeWatch, "isSilent">;
   readonly log: Log;
   readonly commandKinds: Pick<CommandKinds, "of">;
+  readonly inlineResultLimitMiB: number;
 }
 
 export function outcomeServices(options: OutcomeOptions): OutcomeServices {
-  const { dataDir, db, background, nodeId, nodeWatch, log, commandKinds, ...targets } = options;
+  const { dataDir, db, background, nodeId, nodeWatch, log, commandKinds, inlineResultLimitMiB, ...targets } = options;
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
   const isSilent = (id: string): boolean => nodeWatch.isSilent(id);
@@ -44,7 +45,7 @@ export function outcomeServices(options: OutcomeOptions): OutcomeServices {
   return {
     otherNodes: nodes,
     commandTexts: texts,
-    commandResults: commandResults(results, sourceOf, texts, nodes),
+    commandResults: commandResults(results, sourceOf, texts, nodes, inlineResultLimitMiB * 1024 * 1024),
     commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.of(command).jobs),
     followerSlots: followerSlots(),
     locateResult: resultLocator(targets, uploads),

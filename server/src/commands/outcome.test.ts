@@ -59,19 +59,36 @@ describe("GET commands/<id>/results", () => {
     expect((await account.get(`/commands/${id}/results`)).results).toBe(`x${"é😀\n".repeat(60_000)}`);
   });
 
-  test("names the object in the account's storage for 20 MB and more, which has the same bytes", async () => {
+  test("names the object in the account's storage for 20 MiB and more, which has the same bytes", async () => {
     const account = await given.account();
-    const id = await runProgram(account, "head -c 20000000 /dev/zero");
+    const id = await runProgram(account, "head -c 20971520 /dev/zero");
     const { inline, result_location: location, ...rest } = await account.get(`/commands/${id}/results`);
     expect([inline, rest]).toEqual([false, {}]);
     const { storage_location: root } = await account.get("/account");
     expect(location).toEqual([
       expect.stringMatching(new RegExp(`^${root}/tmp/[-0-9]{10}/${account.accountId}/${id}/`)),
     ]);
-    expect(readFileSync(new URL(location[0])).equals(Buffer.alloc(20_000_000))).toBe(true);
+    expect(readFileSync(new URL(location[0])).equals(Buffer.alloc(20_971_520))).toBe(true);
     expect((await account.get(`/commands/${id}/results`)).result_location).toEqual(location);
-    expect((await bytesOf(account, `/commands/${id}/results?format=raw`)).length).toBe(20_000_000);
+    expect((await bytesOf(account, `/commands/${id}/results?format=raw`)).length).toBe(20_971_520);
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
+  });
+
+  test("names that object for inline=false whatever the size, even if nothing was printed", async () => {
+    const account = await given.account();
+    for (const [script, printed] of [
+      ["echo 1", "1\n"],
+      ["true", ""],
+    ] as const) {
+      const id = await runProgram(account, script);
+      for (const query of ["inline=False&include_headers=false", "inline=false"]) {
+        const { inline, result_location: location } = await account.get(`/commands/${id}/results?${query}`);
+        expect([inline, readFileSync(new URL(location[0]), "utf8")]).toEqual([false, printed]);
+      }
+      expect(await account.get(`/commands/${id}/results?inline=true`)).toEqual({ inline: true, results: printed });
+      expect(await bytesOf(account, `/commands/${id}/results?inline=false&format=raw`)).toEqual(Buffer.from(printed));
+      await account.get(`/commands/${id}/results?inline=maybe`).refused(422, /^inline must be a boolean/);
+    }
   });
 
   test("is refused before the end, and after a failure or a cancel", async () => {

@@ -9,7 +9,9 @@ import { RESULT_FORMATS, type WithResults } from "./results/command-result.ts";
 import type { CommandStatus } from "./store/command-row.ts";
 
 const Results = Type.Object({
-  inline: Type.Boolean({ description: "Whether the results are in this reply: those under 20 MB are" }),
+  inline: Type.Boolean({
+    description: "Whether the results are in this reply: those under 20 MiB are, or under HEADGATE_INLINE_RESULT_LIMIT",
+  }),
   results: Type.Optional(
     Type.String({
       description:
@@ -17,7 +19,7 @@ const Results = Type.Object({
     }),
   ),
   result_location: Type.Optional(
-    Type.Array(Type.String(), { description: "The location of larger results, under the account's storage_location" }),
+    Type.Array(Type.String(), { description: "The location of other results, under the account's storage_location" }),
   ),
 });
 
@@ -40,6 +42,12 @@ export const viewResults = operation({
     include_headers: Type.Optional(
       Type.Boolean({ description: "Column names first, in text and csv; programs have none" }),
     ),
+    inline: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "false: result_location whatever the size. Without effect if format is given",
+      }),
+    ),
     raw: Type.Optional(
       Type.Boolean({
         description: "Separates the columns of the text by ^A instead of tabs; a program's output is never changed",
@@ -56,14 +64,15 @@ export const viewResults = operation({
 
   async handle({ found, query, ...request }, services: WithResults & WithOtherNodes & { locateResult: LocateResult }) {
     if (found.status !== "done") throw invalid("results", WITHOUT_RESULTS[found.status]);
-    const { format, include_headers: includeHeaders = false, raw = false } = query;
+    const { format, inline: mayBeInline = true, include_headers: includeHeaders = false, raw = false } = query;
     const answer = await services.otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     const result = await services.commandResults.of(found);
     if (result === undefined) throw invalid("results", "of this command have been removed from the server");
     const options = { includeHeaders, raw };
     if (format !== undefined) return result.stream(format, options);
-    const inline = await result.inline({ inline: true }, options);
+    const { inlineLimitBytes } = services.commandResults;
+    const inline = mayBeInline ? await result.inline({ inline: true }, options, inlineLimitBytes) : undefined;
     return inline ?? { inline: false, result_location: [await services.locateResult(found, result.content)] };
   },
 });

@@ -48,7 +48,8 @@ export const viewStatusWithResults = operation({
     if (answer !== undefined) return answer;
     const result = await services.commandResults.of(command);
     if (result === undefined) return { ...head, inline: null, results: null };
-    const inline = await result.inline({ ...head, inline: true }, { includeHeaders: false, raw: false });
+    const options = { includeHeaders: false, raw: false };
+    const inline = await result.inline({ ...head, inline: true }, options, services.commandResults.inlineLimitBytes);
     return inline ?? { ...head, inline: false, results: null };
   },
 });

@@ -56,11 +56,22 @@ export function composeServices(
 ): Services {
   const { config, db, background, keys, clock, log, nodeId, nodeWatch } = node;
   const { diskGuard, accountSettings, storage } = node;
-  const { commandTimes, dataDir } = config;
+  const { commandTimes, dataDir, inlineResultLimitMiB } = config;
   const { waitingReason, memoryNeed } = queue;
   const services: Services = {
     macroSandbox: held.adopt(macroSandbox(), (sandbox) => sandbox.stop()),
-    ...outcomeServices({ dataDir, db, background, nodeId, nodeWatch, log, commandKinds, storage, diskGuard }),
+    ...outcomeServices({
+      dataDir,
+      db,
+      background,
+      nodeId,
+      nodeWatch,
+      log,
+      commandKinds,
+      storage,
+      diskGuard,
+      inlineResultLimitMiB,
+    }),
     ...clusters,
     appControl: appControl ?? appServers,
     db,

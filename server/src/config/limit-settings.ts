@@ -79,6 +79,15 @@ export const limitSettings = {
     parse: sizeMiB,
     default: "100m",
   }),
+  inlineResultLimitMiB: fixed({
+    name: "HEADGATE_INLINE_RESULT_LIMIT",
+    description:
+      "Results of this size or more are not in the answer, which then names their location in the account's storage. " +
+      "Raise it for clients that cannot read results from there.",
+    allowed: "a size such as 20m or 1g",
+    parse: sizeMiB,
+    default: "20m",
+  }),
   outputLimitMiB: fixed({
     name: "HEADGATE_OUTPUT_LIMIT",
     description:

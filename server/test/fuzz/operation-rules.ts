@@ -203,7 +203,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     query: { err_file_processed: integer(0, Infinity), tmp_file_processed: integer(0, Infinity) },
   },
   // The caller's command still waits, so it has no results yet.
-  { operationId: "command_results", query: { include_headers: flag, raw: flag }, valid: 422 },
+  { operationId: "command_results", query: { inline: flag, include_headers: flag, raw: flag }, valid: 422 },
   { operationId: "command_cancel", body: { status: oneOf("kill") } },
   { operationId: "group_create", body: { name, members, roles } },
   { operationId: "group_edit", body: { name: text(255), members, roles } },

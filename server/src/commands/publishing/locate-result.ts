@@ -4,7 +4,7 @@ import type { Content } from "../results/command-result.ts";
 import { openPublishTarget, type PublishTargetOptions, type Uploads } from "./uploads.ts";
 import { type PublishedCommand, RESULT_NAME } from "../output/command-text.ts";
 
-/** The URI of a result that is too large for a reply, once all of it is uploaded. Throws a 503 until then. */
+/** The URI of a result in the account's storage, once all of it is uploaded. Throws a 503 until then. */
 export type LocateResult = (command: PublishedCommand, result: Content) => Promise<string>;
 
 /** Clients wait about a minute. The upload goes on, and the next call waits for it again. */
@@ -44,7 +44,7 @@ export function resultLocator(targets: PublishTargetOptions, uploads: Uploads): 
 function unpublishable(reason: string): Fault {
   return new Fault(
     "invalid",
-    `The result is too large for a reply and cannot be put into the account's storage: ${reason}. format=raw gives all of it.`,
+    `The result cannot be put into the account's storage: ${reason}. format=raw gives all of it.`,
   );
 }
 

@@ -165,7 +165,7 @@ describe("results and logs of an account with storage on S3", () => {
     expect(await object(`${path}/results`)).toBe("out\n");
   });
 
-  test("of 20 MB and more are named by result_location", async () => {
+  test("of 20 MiB and more are named by result_location", async () => {
     const account = await accountOnS3();
     const { id, path } = await run(account, "seq 3000000");
     const uri = `s3://${bucket}/deep${path}/results`;
@@ -187,7 +187,7 @@ describe("results and logs of an account with storage on S3", () => {
         status: "done",
         publish_error: expect.stringMatching(/^cannot be put into the account's storage/),
       });
-    const large = await run(account, "head -c 20000000 /dev/zero");
+    const large = await run(account, "head -c 20971520 /dev/zero");
     await account.get(`/commands/${large.id}/results`).refused(503, /being uploaded to the account's storage/);
     await run(other, "echo beside");
     await allDone(other);
@@ -195,7 +195,7 @@ describe("results and logs of an account with storage on S3", () => {
     await allDone(account);
     expect(await object(`${ended.path}/results`)).toBe("out\n");
     expect(await account.get(`/commands/${ended.id}`)).not.toHaveProperty("publish_error");
-    expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_000_000);
+    expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_971_520);
   });
 
   test("wait for a storage that never answers, without delaying other accounts", async () => {
@@ -204,7 +204,7 @@ describe("results and logs of an account with storage on S3", () => {
     await once(silent.listen(0, "127.0.0.1"), "listening");
     const { port } = silent.address() as AddressInfo; // a TCP server that listens has one
     const stuck = await accountOnS3(seaweedFs.credentials, `http://127.0.0.1:${port}`);
-    const large = await Promise.all(Array.from({ length: 6 }, () => run(stuck, "head -c 20000000 /dev/zero")));
+    const large = await Promise.all(Array.from({ length: 6 }, () => run(stuck, "head -c 20971520 /dev/zero")));
     const asked = large.map(({ id }) => stuck.get(`/commands/${id}/results`).refused(503, /being uploaded/));
     await vi.waitUntil(() => sockets.size >= 2, PATIENCE);
     const other = await accountOnS3();
@@ -222,7 +222,7 @@ describe("results and logs of an account with storage on S3", () => {
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({ publish_error: expect.stringMatching(/denied/) });
-    const large = await run(account, "head -c 20000000 /dev/zero");
+    const large = await run(account, "head -c 20971520 /dev/zero");
     await account.get(`/commands/${large.id}/results`).refused(422, /cannot be put into the account's storage.*denied/);
     await setStorage(account, seaweedFs.credentials, seaweedFs.endpoint);
     await allDone(account);

@@ -1,9 +1,6 @@
 import type { StreamReply } from "../../http/stream-reply.ts";
 import type { CommandOutcome, ResultOwner } from "../store/outcome.ts";
 
-/** A result of this size or more, as text, is put into the account's storage instead of a reply. */
-export const INLINE_LIMIT_BYTES = 20_000_000;
-
 export const RESULT_FORMATS = ["raw", "json", "csv", "arrow"] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
@@ -16,8 +13,12 @@ export interface ResultOptions {
 
 /** The result of a command that is done: the output of a program, the rows of a query, or nothing. */
 export interface CommandResult {
-  /** A JSON object of the fields, with the text as the last field. Undefined: the text is too large. */
-  inline(fields: Readonly<Record<string, unknown>>, options: ResultOptions): Promise<StreamReply | undefined>;
+  /** A JSON object of the fields, with the text as the last field. Undefined: the text has `limitBytes` or more. */
+  inline(
+    fields: Readonly<Record<string, unknown>>,
+    options: ResultOptions,
+    limitBytes: number,
+  ): Promise<StreamReply | undefined>;
   /** Streams a result of any size. Throws if the result does not have the format. */
   stream(format: ResultFormat, options: ResultOptions): Promise<StreamReply>;
   /** The content that is published to the account's storage. */
@@ -26,6 +27,8 @@ export interface CommandResult {
 
 /** The results of commands that are done. */
 export interface CommandResults {
+  /** A result of this size or more, as text, is put into the account's storage instead of a reply. */
+  readonly inlineLimitBytes: number;
   /** Undefined: it was removed. */
   of(command: CommandOutcome): Promise<CommandResult | undefined>;
 }

@@ -81,18 +81,18 @@ describe("the rows of a query", () => {
     });
   });
 
-  test("are inline below 20 MB of text, even if their JSON is larger", async () => {
+  test("are inline below 20 MiB of text, even if their JSON is larger", async () => {
     const account = await given.account();
-    const rows = Array.from({ length: 20_000 }, () => '"'.repeat(998));
-    const below = await givenQuery(given, account, textRows([...rows.slice(1), '"'.repeat(997)]));
-    expect((await account.get(`/commands/${below.id}/results`)).results).toHaveLength(19_999_999);
+    const rows = Array.from({ length: 20 * 1024 }, () => '"'.repeat(1022));
+    const below = await givenQuery(given, account, textRows([...rows.slice(1), '"'.repeat(1021)]));
+    expect((await account.get(`/commands/${below.id}/results`)).results).toHaveLength(20 * MIB - 1);
     const { id } = await givenQuery(given, account, textRows(rows));
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
     expect(await account.get(`/commands/${id}/results`)).toMatchObject({ inline: false });
-    expect(await sizeOf(await streamed(given, account, `/commands/${id}/results?format=raw`))).toBe(20_000_000);
+    expect(await sizeOf(await streamed(given, account, `/commands/${id}/results?format=raw`))).toBe(20 * MIB);
   });
 
-  test("of 20 MB and more are in the account's storage, as text without headers, uploaded once", async () => {
+  test("of 20 MiB and more are in the account's storage, as text without headers, uploaded once", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, numbered(80));
     const path = `/commands/${id}/results?include_headers=true&raw=true`;

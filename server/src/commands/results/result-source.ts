@@ -11,7 +11,6 @@ import {
   type CommandResults,
   type LocalResults,
   textContent,
-  INLINE_LIMIT_BYTES,
   RESULTS_FIELD,
   type Content,
   type ResultFormat,
@@ -70,8 +69,10 @@ export function commandResults(
   sourceOf: ResultSourceOf,
   texts: Pick<CommandTexts, "result">,
   nodes: Pick<OtherNodes, "isHere">,
+  inlineLimitBytes: number,
 ): CommandResults {
   return {
+    inlineLimitBytes,
     async of(command) {
       const nodeId = command.nodes.at(-1);
       if (nodes.isHere(nodeId)) return local.of(command);
@@ -85,8 +86,8 @@ export function commandResults(
 function printedResult(output: TextPart, otherFormat: () => Fault = hasNoColumns): CommandResult {
   const all = (): AsyncIterable<Uint8Array> => output.read(0, output.size);
   return {
-    inline(fields) {
-      if (output.size >= INLINE_LIMIT_BYTES) return Promise.resolve(undefined);
+    inline(fields, _, limitBytes) {
+      if (output.size >= limitBytes) return Promise.resolve(undefined);
       return Promise.resolve(new StreamReply("application/json", streamedJson(fields, RESULTS_FIELD, all())));
     },
     stream(format) {
@@ -103,8 +104,8 @@ function hasNoColumns(): Fault {
 }
 
 /**
- * A JSON object whose last field is a long text, encoded while the text is read: encoding 20 MB at once would take a
- * multiple of that in memory for each client. Invalid UTF-8 becomes U+FFFD.
+ * A JSON object whose last field is a long text, encoded while the text is read: encoding it at once would take a
+ * multiple of its size in memory for each client. Invalid UTF-8 becomes U+FFFD.
  */
 async function* streamedJson(
   fields: Readonly<Record<string, unknown>>,
@@ -132,9 +133,9 @@ const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
 function tableResult(spool: SpooledResult, renderer: ResultRenderer, accountId: number): CommandResult {
   const reading = { owner: accountId };
   return {
-    async inline(fields, options) {
+    async inline(fields, options, limitBytes) {
       const asked = { ...textOf(options), escaped: true };
-      const pieces = await renderer.renderUnder(INLINE_LIMIT_BYTES, spool, asked, reading);
+      const pieces = await renderer.renderUnder(limitBytes, spool, asked, reading);
       if (pieces === undefined) return undefined;
       const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
       return new StreamReply("application/json", frameChunks([head], pieces[Symbol.asyncIterator](), ['"}']));

@@ -43,7 +43,7 @@ describe.skipIf(sparkIsMissing)("a result of more than 1 GiB", { timeout: 600_00
   }
 });
 
-// `query-results.test.ts` has the limit of 20 MB for rows that no Spark has made.
+// `query-results.test.ts` has the limit of 20 MiB for rows that no Spark has made.
 describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   const spark = useSpark();
 
