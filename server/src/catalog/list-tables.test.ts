@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { storeCatalog } from "../../test/support/catalog-rows.ts";
 import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { useServer } from "../../test/support/given.ts";
 import { runSql, useSpark } from "../../test/support/spark.ts";
@@ -46,6 +47,38 @@ describe("for an account that has never used Spark", () => {
   ])("%s is refused", async (query, message) => {
     const account = await given.account();
     await account.get(`/hive/default?${query}`).refused(422, message);
+  });
+});
+
+describe("all schemas with their tables", () => {
+  const given = useServer();
+
+  test("are listed in pages, each table as in the list of its schema", async () => {
+    const account = await given.account();
+    const tables = [
+      { schema: "a", table: "one" },
+      { schema: 'b"', table: "two" },
+      { schema: "default", table: "three" },
+      { schema: "default", table: "__proto__" },
+    ];
+    await storeCatalog(
+      given,
+      account,
+      tables.map((each) => ({ ...each, location: "file:/w" })),
+    );
+    const { schemas, paging_info: paging } = await account.get("/hive?describe=true&per_page=2");
+    expect(paging).toEqual({ previous_page: null, next_page: 2, per_page: 2 });
+    expect(Object.keys(schemas)).toEqual(["a", 'b"']);
+    const columns = [
+      { name: "one_column", type: "bigint" },
+      { name: "day", type: "int" },
+    ];
+    expect(schemas.a).toEqual([{ one: { columns } }]);
+    const last = await account.get("/hive?describe=true&per_page=2&page=2").reply();
+    const listed = await account.get("/hive/default?describe=true").reply();
+    expect(last.text).toContain(`"schemas":{"default":${listed.text}}}`);
+    expect((await account.get("/hive?describe=true&page=9")).schemas).toEqual({});
+    await (await given.member(account, { groups: ["system-user"] })).get("/hive?describe=true").refused(403);
   });
 });
 
