@@ -188,6 +188,14 @@ describe("settings that clusters do not have", () => {
     expect(await account.put(`${OLD}/default`, body)).not.toHaveProperty("warnings");
   });
 
+  test("the properties that warnings recommend are accepted", async () => {
+    const { warnings } = await account.put(`${OLD}/default`, { node_configuration: { max_nodes: 4, disk: 1 } });
+    const named: string[] = warnings.flatMap((each: string) => each.match(/spark\.[a-zA-Z]+\.[a-zA-Z]+/g) ?? []);
+    expect(named).toContain("spark.executor.memory");
+    const properties = Object.fromEntries(named.map((name) => [name, name.endsWith("memory") ? "1g" : "1"]));
+    await account.put(`${OLD}/default`, { spark_config: properties });
+  });
+
   test("are counted if there are very many", async () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`setting_${at}`, 1]));
     const { warnings } = await account.put(`${OLD}/default`, many);
