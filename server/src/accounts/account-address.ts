@@ -20,14 +20,19 @@ export function checkLocation(location: string, allowedNetworks: readonly string
   return location;
 }
 
-/** Says what is wrong with the form of a location. Quotes only its scheme: the rest may contain credentials. */
+/** Says what is wrong with the form of a location. Quotes only what stands before `://`: the rest may be credentials. */
 function brokenLocationRule(location: string): string | undefined {
   const [, scheme, slashes, rest = ""] = /^([A-Za-z][A-Za-z0-9+.-]{0,19}):(\/*)(.*)$/s.exec(location) ?? [];
   const beginning = "must begin with s3://, s3a://, s3n:// or hdfs://";
-  if (scheme === undefined) return `${beginning}; it has no scheme. For a bucket, write s3://bucket/prefix`;
   if (scheme === "file") return `${beginning}. To store files on the server, leave defloc out`;
-  if (!LOCATION_SCHEMES.includes(scheme)) return `${beginning}; ${scheme}: is not supported`;
-  if (slashes === "" || slashes === "/") return `must have // after ${scheme}:`;
+  const hasSlashes = slashes !== undefined && slashes.length >= 2;
+  if (scheme === undefined || !LOCATION_SCHEMES.includes(scheme)) {
+    const reason = hasSlashes
+      ? `${scheme}:// is not supported`
+      : "it has no scheme. For a bucket, write s3://bucket/prefix";
+    return `${beginning}; ${reason}`;
+  }
+  if (!hasSlashes) return `must have // after ${scheme}:`;
   if (/\p{Cc}/u.test(location)) return "must not contain control characters";
   const [authority = ""] = rest.split("/");
   if (scheme !== "hdfs") {

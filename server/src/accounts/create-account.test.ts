@@ -203,8 +203,9 @@ describe("POST account: defaults and limits", () => {
     [{ sub_account_creation: "maybe" }, /sub_account_creation must be a boolean/],
     [{ role_arn: "arn:aws:iam::123456789012:role/x" }, /role_arn cannot be set through the API/],
     [{ defloc: "bucket/prefix" }, /^defloc must begin with s3:\/\/, .*; it has no scheme\. For a bucket, write s3:/],
-    [{ defloc: "gs://bucket/prefix" }, /^defloc must begin with s3:\/\/, .*; gs: is not supported$/],
-    [{ defloc: "S3://bucket/prefix" }, /^defloc must begin with s3:\/\/, .*; S3: is not supported$/],
+    [{ defloc: "gs://bucket/prefix" }, /^defloc must begin with s3:\/\/, .*; gs:\/\/ is not supported$/],
+    [{ defloc: "S3://bucket/prefix" }, /^defloc must begin with s3:\/\/, .*; S3:\/\/ is not supported$/],
+    [{ defloc: "AKIAIOSFODNN7EXAMPLE:secret" }, /^defloc must begin with s3:\/\/, [^A]*; it has no scheme\./],
     [
       { defloc: "file:///etc" },
       /^defloc must begin with s3:\/\/, .*\. To store files on the server, leave defloc out$/,
