@@ -3,9 +3,9 @@ import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts"
 import type { CatalogPartition } from "../table-catalog.ts";
 
 /**
- * The length of names in Hive's schema. An account can replace the tables of its metastore, so the statements enforce lengths
- * and cast to text: the driver would return other types than expected. Values without a limit here are bounded by the
- * size of the whole answer (`limit-result-size.ts`).
+ * The length of names in Hive's schema. An account can replace the tables of its metastore, so the statements enforce
+ * lengths and cast to text: the driver would return other types than expected. Values without a limit here are bounded
+ * by the size of the whole answer (`limit-result-size.ts`).
  */
 const LONGEST_NAME = 256;
 
