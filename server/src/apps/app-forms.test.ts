@@ -45,6 +45,7 @@ describe("a single app in v1.2", () => {
     ["an array of objects", [config]],
     ["text of an array", JSON.stringify([config, {}])],
     ["an array that repeats a property", [config, config]],
+    ["an array with null for an absent property", [{ "spark.executor.memory": null }, config]],
   ])("is in an envelope, with its configuration as text; it may be sent as %s", async (_name, sent) => {
     const { app } = await account.post(OLD, { name: "japp", kind: "spark", config: sent });
     expect(app).toMatchObject({ name: "japp", config: JSON.stringify(config), status: "DOWN" });

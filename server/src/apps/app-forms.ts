@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import type { Version } from "../http/endpoint.ts";
-import { ignoredWarnings, valuesIn } from "../http/ignored-fields.ts";
+import { IgnoredFields } from "../http/ignored-fields.ts";
 import type { ListForm, VersionForm } from "../http/version-form.ts";
 import { invalid } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
@@ -51,7 +51,7 @@ export const CREATE_FORMS: Partial<Record<Version, VersionForm<AppReply>>> = {
       }),
       read: ({ config, ...sent }) => ({
         fields: config === undefined || config === null ? sent : { ...sent, config: parsedConfig(config) },
-        warnings: ignoredWarnings(ignoredIn(sent), () => "apps have no such field"),
+        warnings: ignoredIn(sent).warnings(() => "apps have no such field"),
       }),
     },
     reply: {
@@ -62,15 +62,17 @@ export const CREATE_FORMS: Partial<Record<Version, VersionForm<AppReply>>> = {
 };
 
 /** The fields that an app does not have. Those of replies may be sent back. */
-function ignoredIn(sent: Readonly<Record<string, unknown>>): string[][] {
-  const known = new Set([...Object.keys(AppBody.properties), ...Object.keys(App.properties), "warnings"]);
-  const unknown = Object.entries(sent).filter(([name]) => !known.has(name));
-  return unknown.flatMap(([name, value]) => [...valuesIn(value, [name])].map(([path]) => [...path]));
+function ignoredIn(sent: Readonly<Record<string, unknown>>): IgnoredFields {
+  const ignored = new IgnoredFields();
+  for (const name of Object.keys(sent)) if (!KNOWN.has(name)) ignored.add([], name, sent[name]);
+  return ignored;
 }
+
+const KNOWN = new Set([...Object.keys(AppBody.properties), ...Object.keys(App.properties), "warnings"]);
 
 const RULE = "must be an object, an array of objects, or JSON of one of them as text";
 
-/** The properties as one object. What it does not recognise is refused by the schema of the body. */
+/** The properties as one object; null is the same as absent. What it does not recognise is refused by the schema of the body. */
 function parsedConfig(config: unknown): unknown {
   const value = typeof config === "string" ? parsedText(config) : config;
   if (!Array.isArray(value)) return value;
@@ -78,6 +80,7 @@ function parsedConfig(config: unknown): unknown {
   for (const part of value as unknown[]) {
     if (!isRecord(part)) throw invalid("config", RULE);
     for (const [key, property] of Object.entries(part)) {
+      if (property === null) continue;
       if (merged.has(key) && merged.get(key) !== property) {
         throw invalid("config", `must not have two values for ${JSON.stringify(key.slice(0, 255))}`);
       }

@@ -1,4 +1,4 @@
-import { ignoredWarnings, type FieldPath } from "../http/ignored-fields.ts";
+import type { FieldPath } from "../http/ignored-fields.ts";
 
 /**
  * Settings of clusters in the original interface that Headgate does not have, and what to use instead. A name stands for
@@ -71,17 +71,14 @@ export function isForeignSetting(name: string): boolean {
 }
 
 /** A setting that asks for what every cluster is. */
-export function isAlwaysMet(path: FieldPath, value: unknown): boolean {
-  const name = path.at(-1);
+export function isAlwaysMet(name: string, value: unknown): boolean {
   return (name === "flavour" && value === "spark") || (name === "use_spark" && value === true);
 }
 
-/** `own` are the fields of a request; they count only at the top of the body. */
-export function settingWarnings(ignored: readonly FieldPath[], own: ReadonlySet<string>): string[] {
-  return ignoredWarnings(ignored, (path) => {
-    const name = path.at(-1) ?? "";
-    if (path.length > 1 && own.has(name)) return `move ${name} to the top level of the body`;
-    const closest = path.findLast((each) => INSTEAD.has(each)) ?? "";
-    return INSTEAD.get(closest) ?? "clusters have no such setting";
-  });
+/** What to do instead of an ignored setting. `own` are the fields of a request; they count only at the top of the body. */
+export function insteadOf(path: FieldPath, own: ReadonlySet<string>): string {
+  const name = path.at(-1) ?? "";
+  if (path.length > 1 && (own.has(name) || name === "label")) return `move ${name} to the top level of the body`;
+  const closest = path.findLast((each) => INSTEAD.has(each)) ?? "";
+  return INSTEAD.get(closest) ?? "clusters have no such setting";
 }

@@ -1,8 +1,8 @@
-import { valuesIn, type FieldPath } from "../http/ignored-fields.ts";
+import { IgnoredFields, type FieldPath } from "../http/ignored-fields.ts";
 import type { TranslatedBody } from "../http/version-form.ts";
 import { invalid } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
-import { isAlwaysMet, isForeignSetting, settingWarnings } from "./ignored-settings.ts";
+import { insteadOf, isAlwaysMet, isForeignSetting } from "./ignored-settings.ts";
 
 /**
  * The bodies in which clients send a cluster: with its fields at the top level, in `cluster`, or in `cluster_info` with
@@ -34,22 +34,23 @@ export function readClusterBody(
   const layers = layersOf(sent);
   const unwrapped = new Set<unknown>(layers.map((layer) => layer.fields));
   const fields = new Map<string, unknown>();
-  const ignored: FieldPath[] = [];
+  const ignored = new IgnoredFields(isAlwaysMet);
   let isForeign = layers.length > 1;
   for (const { path, fields: given } of layers) {
-    for (const [name, value] of Object.entries(given)) {
+    for (const name of Object.keys(given)) {
+      const value = given[name];
       if (value === null || unwrapped.has(value)) continue;
       if (name === "label") add(fields, "labels", Array.isArray(value) ? value : [value]);
       else if (settable.has(name)) add(fields, name, value);
       else if (!readOnly.has(name)) {
         isForeign ||= isForeignSetting(name);
-        for (const [at, asked] of valuesIn(value, [...path, name])) if (!isAlwaysMet(at, asked)) ignored.push(at);
+        ignored.add(path, name, value);
       }
     }
   }
   return {
     fields: Object.fromEntries(fields),
-    warnings: settingWarnings(ignored, settable),
+    warnings: ignored.warnings((path) => insteadOf(path, settable)),
     hasClusterInfo: layers.some(({ path }) => path.at(-1) === "cluster_info"),
     isForeign,
   };

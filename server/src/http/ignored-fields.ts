@@ -1,27 +1,42 @@
 import { isRecord } from "../lib/is-record.ts";
 
-/**
- * Warnings about fields that a body has and the operation does not. Only names are repeated, never values, because
- * those may be secrets.
- */
 export type FieldPath = readonly string[];
 
 const DEPTH_AT_MOST = 4;
 const WARNINGS_AT_MOST = 50;
 const NAME_LENGTH = 64;
 
-/** All values in a field, with their paths. Null and empty objects ask for nothing. */
-export function* valuesIn(value: unknown, path: FieldPath): Generator<[FieldPath, unknown], void, undefined> {
-  if (value === null || value === undefined) return;
-  if (!isRecord(value) || path.length >= DEPTH_AT_MOST) yield [path, value];
-  else for (const [name, inner] of Object.entries(value)) yield* valuesIn(inner, [...path, name]);
-}
+/**
+ * Collects the fields that a body has and the operation does not, and warns about them. Only names are repeated, never
+ * values, because those may be secrets. A body can have tens of thousands of fields, so most of them are only counted.
+ */
+export class IgnoredFields {
+  readonly #named: FieldPath[] = [];
+  readonly #isMet: (name: string, value: unknown) => boolean;
+  #further = 0;
 
-/** `advice` says why a field is ignored and what to do instead. */
-export function ignoredWarnings(ignored: readonly FieldPath[], advice: (path: FieldPath) => string): string[] {
-  const named = ignored.slice(0, WARNINGS_AT_MOST).map((path) => `${shown(path)} was ignored: ${advice(path)}.`);
-  const further = ignored.length - named.length;
-  return further === 0 ? named : [...named, `${further} further fields were ignored, too.`];
+  /** `isMet` says whether a field asks for what the operation does anyway. */
+  constructor(isMet: (name: string, value: unknown) => boolean = () => false) {
+    this.#isMet = isMet;
+  }
+
+  /** Adds a field with everything in it. Null and empty objects ask for nothing. */
+  add(parent: FieldPath, name: string, value: unknown): void {
+    if (value === null || value === undefined || this.#isMet(name, value)) return;
+    if (isRecord(value) && parent.length + 1 < DEPTH_AT_MOST) {
+      const path = [...parent, name];
+      for (const inner of Object.keys(value)) this.add(path, inner, value[inner]);
+    } else if (this.#named.length < WARNINGS_AT_MOST) this.#named.push([...parent, name]);
+    else this.#further += 1;
+  }
+
+  /** `advice` says why a field is ignored and what to do instead. */
+  warnings(advice: (path: FieldPath) => string): string[] {
+    const named = this.#named.map((path) => `${shown(path)} was ignored: ${advice(path)}.`);
+    if (this.#further === 0) return named;
+    const further = this.#further === 1 ? "1 further field was" : `${this.#further} further fields were`;
+    return [...named, `${further} ignored, too.`];
+  }
 }
 
 function shown(path: FieldPath): string {
