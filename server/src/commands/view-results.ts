@@ -73,7 +73,9 @@ export const viewResults = operation({
     if (format !== undefined) return result.stream(format, options);
     const { inlineLimitBytes } = services.commandResults;
     const inline = mayBeInline ? await result.inline({ inline: true }, options, inlineLimitBytes) : undefined;
-    return inline ?? { inline: false, result_location: [await services.locateResult(found, result.content)] };
+    if (inline !== undefined) return inline;
+    request.endingSignal(); // the upload may take long, so the slot of the request is released
+    return { inline: false, result_location: [await services.locateResult(found, result.content)] };
   },
 });
 
