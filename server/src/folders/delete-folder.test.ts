@@ -88,7 +88,7 @@ describe("DELETE /folders/<id>", () => {
       "notebooks and dashboards with 1 GiB of content",
       "insert into note (account_id, name, folder_id, note_type, bytes) select $1, 'n' || n, $2, 'spark', 200000",
     ],
-  ])("refuses more than %s at once", async (limit, insertion) => {
+  ])("refuses to delete more than %s at once", async (limit, insertion) => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["top"]);
     const rows = insertion.includes("bytes") ? 6000 : 10_001;

@@ -84,5 +84,5 @@ async function lockToDelete(tx: Tx, id: number): Promise<FolderBelow[][]> {
 }
 
 function tooMuch(what: string): Fault {
-  return invalid("recursive", `deletes at most ${what} at once: delete some of the folders below first`);
+  return invalid("recursive", `deletes at most ${what} at once: delete some of its contents first`);
 }

@@ -7,7 +7,7 @@ const given = useServer();
 const deepNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `d${index + 1}`);
 
 describe("POST /folders", () => {
-  test("answers the folder with its full path", async () => {
+  test("replies with the folder and its full path", async () => {
     const account = await given.account();
     const { status, folder } = await account.post("/folders", { name: "reports", location: "Common", ...NOTES });
     expect(status).toBe("success");

@@ -28,7 +28,7 @@ describe("PUT /folders/move", () => {
     expect(events[0]).toMatchObject({ operation: "folder_move", outcome: "done" });
   });
 
-  test("succeeds without a change if the folder is already there", async () => {
+  test("leaves a folder where it is if it already lies in the destination", async () => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b"]);
     expect((await move(account, "Common/a/b", "Common/a")).folder.location).toBe("Common/a/b");
@@ -54,7 +54,7 @@ describe("PUT /folders/move", () => {
     ["Common", "Common/a", 422, /^location must not be a root/],
     ["Common/absent", "Common/a", 404, undefined],
     ["Common/dashboards", "Common/a", 404, undefined],
-  ])("refuses %s to %s", async (location, destination, status, message) => {
+  ])("refuses to move %s to %s", async (location, destination, status, message) => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b", "c"]);
     await account.post("/folders", { name: "dashboards", location: "Common", type: "notebook_dashboards" });

@@ -33,8 +33,8 @@ export const moveFolder = operation({
   id: "folder_move",
   summary: "Move a folder",
   description:
-    "`destination_location` is the new parent. Everything below the folder follows. Needs write on the folder and on " +
-    "the new parent.",
+    "`destination_location` is the new parent. Everything below the folder moves with it. Needs write on the folder " +
+    "and on the new parent.",
   tag: "Folders",
   method: "PUT",
   paths: { "v1.2": "/folders/move" },

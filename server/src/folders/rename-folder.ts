@@ -9,7 +9,7 @@ import { checkAgreement, describePlace, folderInRequest } from "./folder-in-requ
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
 import { hasMoved, lockFolder, updateFolder } from "./store/tree.ts";
 
-/** §5: a rename needs the permission to create commands, unlike other changes of folders. */
+/** §5: renaming needs the permission to create commands, as setting a policy does, not `folder:write`. */
 const MAY_RENAME: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
 
 /** §4.11. */

@@ -9,7 +9,7 @@ import { noteObject, type Note } from "./note.ts";
 import { insertContent, type NewContent } from "./store/contents.ts";
 import { insertNote, type NoteFields, type NoteRow } from "./store/notes.ts";
 
-/** Steps that several operations share inside their transactions: what they need from the operation. */
+/** Passed to the steps below, which several operations share inside their transactions. */
 export interface NoteChange {
   readonly tx: Tx;
   readonly audit: AuditNote;

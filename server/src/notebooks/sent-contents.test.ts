@@ -4,7 +4,7 @@ import { sendInPieces, SentContents } from "./sent-contents.ts";
 const MIB = 1024 * 1024;
 
 describe("contents that are being sent", () => {
-  test("can have 64 MiB in an account, or more if it is a single one", () => {
+  test("can have 64 MiB in an account, or more if there is only one", () => {
     const sent = new SentContents();
     const first = sent.reserve(1, 100 * MIB);
     expect(() => sent.reserve(1, MIB)).toThrow(/This account is reading too many large notebooks/);

@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { Fault } from "../lib/fault.ts";
 
 /**
- * Limits the memory of contents that are being sent. A content, which can have tens of megabytes, is read as a whole
- * and stays in memory until the client has received it. Their total is limited for each account and for this node.
+ * Limits the memory of contents that are being sent. The content of a notebook or dashboard can have tens of megabytes,
+ * is read as a whole and stays in memory until the client has received it. There is a limit for each account and one
+ * for this node.
  */
 export interface WithSentContents {
   sentContents: SentContents;
@@ -20,8 +21,8 @@ export class SentContents {
   #total = 0;
 
   /**
-   * Throws if the account or the node already sends too much. A content is always accepted if it is the only one. The
-   * caller must call `release`; calling it again has no effect.
+   * Throws if the account or the node already sends too much. A limit never refuses the only content that counts for
+   * it, whatever its size. The caller must call `release`; calling it again has no effect.
    */
   reserve(accountId: number, bytes: number): { release: () => void } {
     if (bytes < UNCOUNTED_BYTES) return { release: () => undefined };

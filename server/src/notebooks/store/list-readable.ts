@@ -161,7 +161,10 @@ function rangeOf(places: unknown, isSinglePlace: boolean): string {
   return `${after} and ${place} <= (select b.f, b.h from batch b)`;
 }
 
-/** SQL: the first rows in readable places, with an allowing policy, and of the caller; `union` removes duplicates. */
+/**
+ * SQL: the first rows of each kind: in readable places, with a policy that allows reading, and owned by the caller. A
+ * row can be of several kinds; `union` removes the duplicates.
+ */
 function shownRows({ table, hasPolicies }: PlacedTable, range: string): string {
   const inOrder = `order by ${placeColumns("o")}, o.id limit $4::bigint + $5::bigint`;
   const ofRow = `o.id, o.place_folder as f, o.place_home as h`;
