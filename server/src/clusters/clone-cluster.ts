@@ -1,5 +1,4 @@
 import { operation } from "../access/operation.ts";
-import type { PermissionRow } from "../access/permission.ts";
 import { notFound } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { NewClusterBody } from "./cluster-fields.ts";
@@ -8,11 +7,9 @@ import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer } from "./cluster-token.ts";
-import { checkClusterCount, readCluster, setLabels } from "./cluster-changes.ts";
+import { checkClusterCount, MAY_CREATE, readCluster, setLabels } from "./cluster-changes.ts";
 import { checkLabels } from "./labels.ts";
 import { insertCluster, lockCluster } from "./store/cluster.ts";
-
-const MAY_CREATE: PermissionRow = { groups: ["system-admin"], role: "cluster:create" };
 
 export const cloneCluster = operation({
   id: "cluster_clone",

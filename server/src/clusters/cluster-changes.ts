@@ -1,8 +1,12 @@
+import type { PermissionRow } from "../access/permission.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { labelTaken } from "./labels.ts";
 import { countClusters, findCluster, type ClusterRow } from "./store/cluster.ts";
 import { replaceLabels } from "./store/labels.ts";
+
+/** For a new cluster and for a clone. */
+export const MAY_CREATE: PermissionRow = { groups: ["system-admin"], role: "cluster:create" };
 
 /** Every node polls all clusters that are up, and lists are paged by offset. */
 const CLUSTERS_AT_MOST = 500;

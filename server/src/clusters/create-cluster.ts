@@ -1,5 +1,4 @@
 import { operation } from "../access/operation.ts";
-import type { PermissionRow } from "../access/permission.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
@@ -9,11 +8,9 @@ import { policyObjectOf } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings, NEW_CLUSTER } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer, type StoredToken } from "./cluster-token.ts";
-import { checkClusterCount, readCluster, setLabels } from "./cluster-changes.ts";
+import { checkClusterCount, MAY_CREATE, readCluster, setLabels } from "./cluster-changes.ts";
 import { checkLabels, DEFAULT_LABEL } from "./labels.ts";
 import { findCluster, insertCluster, lockCluster } from "./store/cluster.ts";
-
-const MAY_CREATE: PermissionRow = { groups: ["system-admin"], role: "cluster:create" };
 
 /** The new cluster is started only by a request or by its first command. */
 export const createCluster = operation({
