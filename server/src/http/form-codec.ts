@@ -1,5 +1,4 @@
 import { Type, type TSchema } from "typebox";
-import { Fault } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { codecOf, replyWriter, type EndpointCodec } from "./endpoint-codec.ts";
 import type { Endpoint, Version } from "./endpoint.ts";
@@ -33,7 +32,6 @@ export function formCodecOf(endpoint: Schemas, version: Version): FormCodec {
     ...own,
     writeReply,
     translate,
-    readLoosely: body === undefined ? own.readLoosely : (sent) => own.readLoosely(fieldsOf(translate, sent)),
     reply: (call, query) => {
       if (list === undefined) return call(undefined);
       const isPage = query.page !== undefined || query.per_page !== undefined;
@@ -53,16 +51,6 @@ export function listSchema(list: ListForm<unknown>): TSchema {
   const schema = listSchemas.get(list) ?? Type.Array(list.entry);
   listSchemas.set(list, schema);
   return schema;
-}
-
-/** A body that cannot be translated is refused later: the object is searched for first. */
-function fieldsOf(translate: FormCodec["translate"], sent: unknown): unknown {
-  try {
-    return translate(sent).fields;
-  } catch (error) {
-    if (error instanceof Fault) return {};
-    throw error;
-  }
 }
 
 function shownEntries(list: ListForm<unknown>, page: unknown): unknown[] {

@@ -1,23 +1,19 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+import { useServer, type MemberClient } from "../../test/support/given.ts";
 import type { Call, Client } from "../../test/support/client.ts";
+import { givenTeam, type Team } from "../../test/support/team.ts";
 
 /** For every operation, the policy of the notebook decides first, then those of its folders, then the permissions. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
-let admin: AccountClient;
-let user: MemberClient;
-let outsider: MemberClient;
+let admin: Team["admin"];
+let user: Team["user"];
+let outsider: Team["outsider"];
 let groupId: number;
 let id: number;
 
 beforeEach(async () => {
-  admin = await given.account();
-  ({
-    group: { id: groupId },
-  } = await admin.post("/groups", { name: "team" }));
-  user = await given.member(admin, { groups: ["system-user"] });
-  outsider = await given.member(admin);
+  ({ admin, user, outsider, groupId } = await givenTeam(given));
   await admin.post("/folders", { name: "outer", location: "Common", type: "notes" });
   await admin.post("/folders", { name: "inner", location: "Common/outer", type: "notes" });
   ({ id } = await admin.post("/notebooks", { name: "a", location: "Common/outer/inner" }));

@@ -1,24 +1,20 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import { useServer, type MemberClient } from "../../../test/support/given.ts";
 import type { Call, Client } from "../../../test/support/client.ts";
 import { sendAs } from "../../../test/support/raw-request.ts";
+import { givenTeam, type Team } from "../../../test/support/team.ts";
 
 const given = useServer();
 const PATH = "/object_policy/policy";
 
-let admin: AccountClient;
-let user: MemberClient;
-let outsider: MemberClient;
+let admin: Team["admin"];
+let user: Team["user"];
+let outsider: Team["outsider"];
 let groupId: number;
 let id: number;
 
 beforeEach(async () => {
-  admin = await given.account();
-  ({
-    group: { id: groupId },
-  } = await admin.post("/groups", { name: "team" }));
-  user = await given.member(admin, { groups: ["system-user"] });
-  outsider = await given.member(admin);
+  ({ admin, user, outsider, groupId } = await givenTeam(given));
   ({ id } = await admin.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } }));
 });
 
