@@ -68,7 +68,7 @@ describe("a deployment with its own identifier prefix", () => {
     const member = await given.member(account, { state: "pending" });
     const named = { svc_user_id: member.email };
     await account.post("/accounts/enable_acme_user", named).refused(422, /^acme_user_id is required/);
-    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
     const condition = { svc_users: [member.membershipId] };
     const policy = JSON.stringify([{ access: "deny", action: ["all"], condition }]);
     const request = { source_id: String(id), source_type: "cluster", policy };

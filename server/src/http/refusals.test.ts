@@ -45,7 +45,7 @@ describe("where the path names an object that may have a policy", () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const outsider = await given.member(account);
-    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
     const { id: note } = await account.post("/notebooks", { name: "n", location: "Common" });
     const policy = JSON.stringify([{ access: "deny", action: ["read", "update"] }]);
     for (const [type, source] of [
@@ -83,7 +83,7 @@ describe("where the path names an object that may have a policy", () => {
     await account.post("/roles", { name: "makers", policies });
     await account.post("/groups", { name: "makers", roles: "makers" });
     const maker = await given.member(account, { groups: ["makers"] });
-    const { id } = await account.post("/clusters", { labels: ["shared"], engine: { type: "local" } });
+    const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
     const clone: Partial<RawRequest> = { method: "POST", path: `/api/v1.2/clusters/${id}/clone`, body: "{" };
     expect((await send(maker, clone)).status).toBe(400);
     const policy = JSON.stringify([{ access: "deny", action: ["read"] }]);
