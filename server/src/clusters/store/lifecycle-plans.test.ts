@@ -1,6 +1,8 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { buffersOf, explainedPlans } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { listIdle, listWork } from "./lifecycle.ts";
 
 /** Every node runs these statements every few seconds. Their cost must depend only on the clusters that are up. */
@@ -36,39 +38,20 @@ afterAll(async () => {
   await database.drop();
 });
 
-interface Explained {
-  rows: number;
-  buffers: number;
-}
-
-/** Runs the statement as it is sent, with EXPLAIN ANALYZE. */
-async function explain(
-  work: (db: { query: (text: string, values?: readonly unknown[]) => Promise<never[]> }) => unknown,
-) {
-  const explained: Explained[] = [];
-  await work({
-    async query(text, values = []) {
-      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
-        `explain (analyze, buffers, format json) ${text}`,
-        [...values],
-      );
-      const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
-      const [hit = 0, read = 0] = [plan["Shared Hit Blocks"], plan["Shared Read Blocks"]];
-      explained.push({ rows: plan["Actual Rows"] ?? 0, buffers: hit + read });
-      return [];
-    },
-  });
-  return explained;
+async function explained(work: (reader: Queryable) => Promise<unknown>): Promise<{ rows: number; buffers: number }> {
+  const [plan] = await explainedPlans(client, work);
+  if (plan === undefined) throw new Error("no statement was sent");
+  return { rows: plan["Actual Rows"], buffers: buffersOf(plan) };
 }
 
 test("finding idle clusters reads only those that are up", async () => {
-  const [{ rows, buffers } = { rows: 0, buffers: 0 }] = await explain((db) => listIdle(db, 0, 200));
+  const { rows, buffers } = await explained((reader) => listIdle(reader, 0, 200));
   expect(rows).toBe(UP);
   expect(buffers).toBeLessThan(UP * BUFFERS_A_CLUSTER);
 });
 
 test("finding abandoned work reads only clusters whose state is changing", async () => {
-  const [{ rows, buffers } = { rows: 1, buffers: 99 }] = await explain((db) => listWork(db));
+  const { rows, buffers } = await explained((reader) => listWork(reader));
   expect(rows).toBe(0);
   expect(buffers).toBeLessThan(BUFFERS_A_CLUSTER);
 });

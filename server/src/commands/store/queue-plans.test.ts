@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, escapeLiteral } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { buffersOf, explainedPlan, nodesOf, type PlanNode } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { createAccountWithAdmin } from "../../accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
@@ -268,30 +269,10 @@ function fail(): never {
   throw new Error("no such statement");
 }
 
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Relation Name"?: string;
-  readonly "Subplan Name"?: string;
-  readonly "Actual Rows": number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Actual Loops": number;
-  readonly "Shared Hit Blocks": number;
-  readonly "Shared Read Blocks": number;
-  readonly Plans?: readonly PlanNode[];
-}
-
 /** Rows that a scan has read and discarded. */
 function rowsSkippedBy(plan: PlanNode): number {
   const skipped = nodesOf(plan).map((node) => (node["Rows Removed by Filter"] ?? 0) * node["Actual Loops"]);
   return skipped.reduce((sum, rows) => sum + rows, 0);
-}
-
-function buffersOf(plan: PlanNode): number {
-  return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
-}
-
-function nodesOf(plan: PlanNode): PlanNode[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
 /** Runs each statement with a generic and a custom plan, and rolls it back. */
@@ -303,10 +284,7 @@ async function explain(mode: string, work: (tx: Tx) => Promise<unknown>): Promis
       const name = `plan_${randomUUID().replaceAll("-", "")}`;
       await client.query(`prepare ${name} as ${text}`);
       const parameters = values.length === 0 ? "" : `(${values.map(literal).join(", ")})`;
-      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
-        `explain (analyze, buffers, format json) execute ${name}${parameters}`,
-      );
-      plans.push(...rows.map((row) => row["QUERY PLAN"][0].Plan));
+      plans.push(await explainedPlan(client, `execute ${name}${parameters}`));
       return [];
     },
   };
