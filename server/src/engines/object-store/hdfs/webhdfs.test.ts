@@ -162,15 +162,15 @@ describe("a body that is being written", () => {
 
   test("may pause for any time, but the server may not while it has bytes to take", async () => {
     const silence = await listen(() => undefined);
-    const silent = storeAt(await listen(nameNode(`${silence}/webhdfs/v1/f`)), { bodyIdleTimeoutMs: 300 });
+    const silent = storeAt(await listen(nameNode(`${silence}/webhdfs/v1/f`)), { bodyIdleTimeoutMs: 1500 });
     const store = await writing(
       (request, response) => request.resume().once("end", () => response.writeHead(201).end()),
-      { bodyIdleTimeoutMs: 30 },
+      { bodyIdleTimeoutMs: 300 },
     );
     const body = Readable.from(
       (async function* () {
         yield Buffer.from("x");
-        // This takes ten times as long as the first connection may be inactive.
+        // This takes five times as long as the first connection may be inactive.
         await expect(silent.put("hdfs:///f", Buffer.from("y"))).rejects.toMatchObject({ code: "ETIMEDOUT" });
         yield Buffer.from("z");
       })(),
