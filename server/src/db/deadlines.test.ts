@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const host = "127.0.0.1";
   proxy = await startCutOffProxy({ host, port: database.connection.port });
-  const short = { connections: 3, statementMs: 400, unitMs: 1000, patientStatementMs: 5_000, patientUnitMs: 6_000 };
+  const short = { connections: 3, statementMs: 800, unitMs: 1500, patientStatementMs: 5_000, patientUnitMs: 6_000 };
   db = openDatabase({ ...database.connection, host, port: proxy.port }, { work: { ...requestWork, ...short } });
 });
 afterEach(async () => {

@@ -31,7 +31,7 @@ describe.concurrent("a copy succeeds, and counts its retries, if the first reque
     ["silence", { kind: "silence" }],
   ];
   /** A time limit is checked once a second at most, so silent requests of several copies are waited for together. */
-  const silence = { count: 3, options: { limits: { headersTimeoutMs: 300 } } };
+  const silence = { count: 3, options: { limits: { headersTimeoutMs: 1000 } } };
 
   test.each(faults)("%s", async (_, fault) => {
     await Promise.all([copyDown(fault), copyUp(fault), copyInside(fault)]);
