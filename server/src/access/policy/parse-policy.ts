@@ -50,7 +50,7 @@ function parseActions(value: unknown, field: string, type: SourceType | "folder"
   return [...new Set(value)];
 }
 
-/** A condition without any id is refused: it would apply to nobody. */
+/** Refuses a condition without ids, because it matches no one. */
 function parseCondition(value: unknown, field: string): Pick<PolicyElement, "users" | "groups"> {
   if (!isRecord(value)) throw invalid(field, "must be an object with svc_users, svc_groups or both");
   const users = parseIds(value.svc_users ?? [], `${field}.svc_users`);

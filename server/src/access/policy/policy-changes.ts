@@ -62,7 +62,7 @@ export async function shownPolicy(reader: Queryable, object: PolicyObject): Prom
       users: (users ?? []).filter((id) => known.users.has(id)),
       groups: (groups ?? []).filter((id) => known.groups.has(id)),
     };
-    // The element applies to nobody now. Without its condition it would seem to apply to everyone.
+    // All its users and groups are deleted. Shown without a condition, the element would mean everyone.
     if (left.users.length === 0 && left.groups.length === 0) return [];
     return [shownElement({ ...rest, ...left })];
   });
