@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { because } from "./skip-reasons/skip-reasons.ts";
@@ -24,6 +24,7 @@ import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
  */
 const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
+const swapper = readFileSync(new URL("support/folder-swapper.py", import.meta.url), "utf8");
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 const nobody = findUnprivilegedUser();
 
@@ -178,6 +179,24 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
       expect(text).not.toContain(secret);
     }
     expect(await account.get(`/commands/${intruderId}/jobs`)).toEqual([]);
+  });
+
+  test("cannot make the server remove the files of others by links in a folder that is being removed", async () => {
+    const victim = join(installation.base, "victim");
+    mkdirSync(victim);
+    for (let file = 0; file < 50; file += 1) writeFileSync(join(victim, `file${file}`), "");
+    if (manner.identity !== undefined)
+      for (const path of [victim, ...readdirSync(victim).map((name) => join(victim, name))])
+        chownSync(path, manner.identity.uid, manner.identity.gid);
+    const run = (role: string): Promise<number> =>
+      submitProgram(account, `exec ${python} - ${role} ${marker} ${victim} 100 50 <<'END'\n${swapper}END\n`);
+    const [swapping, lending] = [await run("swap"), await run("lend")];
+    expect(await account.get(`/commands/${lending}?wait_seconds=45`)).toMatchObject({ status: "done" });
+    const { folder, work } = commandFiles(installation.dataDir, accountId, lending).attempt(1);
+    await expect.poll(() => readdirSync(folder), PATIENCE).not.toContain(basename(work));
+    expect(await account.get(`/commands/${swapping}?wait_seconds=45`)).toMatchObject({ status: "done" });
+    expect((await account.get(`/commands/${swapping}/results`)).results).toMatch(/^swapped [1-9]/);
+    expect(readdirSync(victim)).toHaveLength(50);
   });
 
   test("leaves no folder that cannot be removed", async () => {

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import type { Database } from "../db/database.ts";
 import { findResult } from "../engines/arrow-result/spool-result.ts";
 import type { Clock } from "../lib/clock.ts";
-import { removeTree } from "../lib/remove-tree.ts";
-import { treeSize } from "../lib/tree-size.ts";
+import { measureTree, removeTree } from "../engines/tree-removal/remove-tree.ts";
 import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
 import { textSizeFile } from "./results/result-source.ts";
 import { statementsFile } from "./sql/statement-jobs.ts";
@@ -42,7 +41,7 @@ export function filePruner(
     Array.from({ length: command.attempt }, (_, index) => filesOf(command).attempt(index + 1));
   const remove = async (paths: readonly string[]): Promise<void> => {
     for (const path of paths) {
-      keptBytes -= await treeSize(path);
+      keptBytes -= await measureTree(path);
       await removeTree(path);
     }
   };
@@ -57,7 +56,7 @@ export function filePruner(
   };
 
   const measure = walk(db, async (command) => {
-    keptBytes += await treeSize(filesOf(command).folder);
+    keptBytes += await measureTree(filesOf(command).folder);
     keptBytes += await copies.size(command, allNames(command));
   });
   const dropResults = walk(db, async (command) => {

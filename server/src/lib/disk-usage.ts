@@ -1,24 +1,11 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  opendirSync,
-  openSync,
-  statfsSync,
-  type Stats,
-} from "node:fs";
+import { closeSync, fchmodSync, lstatSync, opendirSync, statfsSync, type Stats } from "node:fs";
+import { folderPath, isDenied, openedMode, openFolder, pathBytes } from "./open-folder.ts";
 import { sizeText } from "./size-text.ts";
 
 /** Deeper than any program needs. Deeper folders are not read and count as infinite. */
 const MAX_DEPTH = 256;
 const ENTRIES_PER_STEP = 64;
 const BLOCK_BYTES = 512;
-/** A flag of open(2) that Node does not define: a descriptor that needs no permission on the folder itself. */
-const O_PATH = 0o10000000;
-const isLinux = process.platform === "linux";
 
 /** Shared by all folders of one measurement. */
 interface Progress {
@@ -63,7 +50,7 @@ function* measureEntries(
   progress: Progress,
 ): Generator<undefined, number> {
   // A path through the descriptor is short at any depth.
-  const here = isLinux ? `/proc/self/fd/${descriptor}` : path;
+  const here = folderPath(descriptor, path);
   const folder = opendirSync(here, { encoding: "latin1", bufferSize: 256 });
   try {
     let bytes = 0;
@@ -106,38 +93,6 @@ function statEntry(path: string, folder: number): Stats | undefined {
     fchmodSync(folder, openedMode(folder));
     return lstatSync(bytes, { throwIfNoEntry: false });
   }
-}
-
-function openFolder(path: string): number {
-  const open = (access: number): number =>
-    openSync(pathBytes(path), access | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
-    return open(constants.O_RDONLY);
-  } catch (error) {
-    if (!isDenied(error) || !isLinux) throw error;
-  }
-  // A program with our own user id has changed the mode. Changing it back by path would be unsafe: the program could
-  // replace the folder with a link meanwhile.
-  const descriptor = open(O_PATH);
-  try {
-    chmodSync(`/proc/self/fd/${descriptor}`, openedMode(descriptor));
-  } finally {
-    closeSync(descriptor);
-  }
-  return open(constants.O_RDONLY);
-}
-
-function openedMode(descriptor: number): number {
-  return (fstatSync(descriptor).mode & 0o7777) | 0o700;
-}
-
-function isDenied(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EPERM");
-}
-
-/** Paths are read as latin1, one character per byte, so that any name survives. */
-function pathBytes(path: string): Buffer {
-  return Buffer.from(path, "latin1");
 }
 
 export interface Disk {

@@ -11,7 +11,7 @@ import { JournalError } from "../../engines/s3-copy/journal-line.ts";
 import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { Log } from "../../lib/log.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
+import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
 import { accountIdentity, commandFiles } from "../execution/command-files.ts";
 import { findCopy } from "../store/copies.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

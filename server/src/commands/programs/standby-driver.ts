@@ -8,7 +8,7 @@ import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { ProcessFolders, type LeftoverProcess } from "../../engines/supervisor/process-folders.ts";
 import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
+import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import { accountIdentity, accountRoster, makeStandby } from "../execution/command-files.ts";
 import { confineRun, foldersInside } from "../execution/confine-run.ts";

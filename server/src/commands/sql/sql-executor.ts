@@ -7,7 +7,7 @@ import type { Executor, CommandCluster, CommandRun } from "../execution/executor
 import { WarmServers, type WarmServersOptions } from "../warm-servers/warm-servers.ts";
 import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
+import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { SqlHandle } from "./script-state.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

@@ -11,7 +11,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
+import { removeTree } from "../tree-removal/remove-tree.ts";
 import { findProcess } from "../detached-process/detached-process.ts";
 import { sandboxLimits, limitsWithin, type Allowance } from "../runner/allowance.ts";
 import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeTree } from "../../lib/remove-tree.ts";
+import { removeTree } from "../tree-removal/remove-tree.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/detached-process.ts";
 import { listSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";

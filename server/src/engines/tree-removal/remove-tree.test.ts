@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { because } from "../../test/skip-reasons/skip-reasons.ts";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { removeTree } from "./remove-tree.ts";
 
 let base: string;

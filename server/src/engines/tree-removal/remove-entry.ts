@@ -1,0 +1,140 @@
+/**
+ * Removes a file or folder that programs may be changing at the same time. Each folder is opened relative to the
+ * descriptor of its parent, without following links, so a program that replaces a folder by a link cannot redirect the
+ * removal. If the server runs as root, the entries of a folder are also removed with the user id of the folder's owner,
+ * who could have removed them too. The folder that contains `path`, and its parents, must belong to the server.
+ */
+import { closeSync, fchmodSync, fstatSync, lstatSync, opendirSync, renameSync, rmdirSync, unlinkSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { folderPath, openedMode, openFolder, pathBytes } from "../../lib/open-folder.ts";
+
+const ENTRIES_PER_STEP = 64;
+/** Deeper folders are moved up first, because each level takes descriptors. */
+const MAX_DEPTH = 32;
+/** A program may add entries as fast as they are removed. */
+const MAX_DURATION_MS = 10 * 60_000;
+
+interface Folder {
+  readonly descriptor: number;
+  readonly path: string;
+  readonly depth: number;
+  /** The outermost folder around it with the same owner. */
+  readonly base: Folder | undefined;
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
+interface Removal {
+  readonly device: number;
+  isLate(): boolean;
+  /** The first error. An entry that a program changes at the same time causes one, which does not matter if it is gone in the end. */
+  error: Error | undefined;
+  /** The number of entries. */
+  removed: number;
+}
+
+/**
+ * A generator that yields after every few entries, so that the caller can take turns. Throws if something remains.
+ * `path`: latin1, one character per byte.
+ */
+export function* removeEntry(path: string, now: () => number = () => performance.now()): Generator<undefined, void> {
+  const stats = lstatSync(pathBytes(path), { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isDirectory()) return unlinkSync(pathBytes(path));
+  const endsAt = now() + MAX_DURATION_MS;
+  const removal: Removal = { device: stats.dev, isLate: () => now() > endsAt, removed: 0, error: undefined };
+  if (!(yield* removeFolder(path, undefined, removal))) throw removal.error ?? new Error(`${path} is not empty`);
+}
+
+/** False: something remains. `outer`: undefined for the outermost folder. */
+function* removeFolder(path: string, outer: Folder | undefined, removal: Removal): Generator<undefined, boolean> {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openFolder(path);
+    const folder = inspect(descriptor, path, outer, removal);
+    if (folder.depth > MAX_DEPTH && moveUp(path, folder, removal)) return true;
+    // Programs may add entries meanwhile, and some file systems skip entries while others are being removed.
+    for (let before = -1; before < removal.removed;) {
+      before = removal.removed;
+      yield* removeEntries(folder, removal);
+      if (removal.isLate()) throw new Error("programs still write into it");
+      if (attempt(removal, outer?.owner, () => rmdirSync(pathBytes(path)))) return true;
+    }
+  } catch (error) {
+    note(removal, error); // or the folder was replaced by a file: the next pass over the outer folder sees that
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+  return false;
+}
+
+function inspect(descriptor: number, path: string, outer: Folder | undefined, { device }: Removal): Folder {
+  const { uid, gid, dev } = fstatSync(descriptor);
+  if (dev !== device) throw new Error(`${JSON.stringify(path)} is on another file system`);
+  fchmodSync(descriptor, openedMode(descriptor));
+  const base = uid === outer?.owner.uid ? (outer.base ?? outer) : undefined;
+  return { descriptor, path, depth: (outer?.depth ?? 0) + 1, base, owner: { uid, gid } };
+}
+
+function* removeEntries(folder: Folder, removal: Removal): Generator<undefined, void> {
+  const here = folderPath(folder.descriptor, folder.path);
+  const entries = opendirSync(here, { encoding: "latin1", bufferSize: ENTRIES_PER_STEP });
+  try {
+    for (let batch = readBatch(entries); batch.length > 0 && !removal.isLate(); batch = readBatch(entries)) {
+      const [folders, files] = [batch.filter(({ isFolder }) => isFolder), batch.filter(({ isFolder }) => !isFolder)];
+      for (const { name } of files) attempt(removal, folder.owner, () => unlinkSync(inside(here, name)));
+      yield;
+      for (const { name } of folders) yield* removeFolder(`${here}/${name}`, folder, removal);
+    }
+  } finally {
+    entries.closeSync();
+  }
+}
+
+function readBatch(entries: ReturnType<typeof opendirSync>): { name: string; isFolder: boolean }[] {
+  const batch = [];
+  for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+    batch.push({ name: entry.name, isFolder: entry.isDirectory() });
+    if (batch.length === ENTRIES_PER_STEP) break;
+  }
+  return batch;
+}
+
+/** The next pass over the base finds it there. */
+function moveUp(path: string, { base, owner }: Folder, removal: Removal): boolean {
+  if (base === undefined) throw new Error("its folders are nested too deeply");
+  const target = inside(folderPath(base.descriptor, base.path), randomUUID());
+  return attempt(removal, owner, () => renameSync(pathBytes(path), target));
+}
+
+function attempt(removal: Removal, owner: Folder["owner"] | undefined, remove: () => void): boolean {
+  try {
+    if (owner === undefined) remove();
+    else asOwner(owner, remove);
+    removal.removed += 1;
+    return true;
+  } catch (error) {
+    note(removal, error);
+    return false;
+  }
+}
+
+function note(removal: Removal, error: unknown): void {
+  removal.error ??= error instanceof Error ? error : new Error(String(error));
+}
+
+function inside(folder: string, name: string): Buffer {
+  return pathBytes(`${folder}/${name}`);
+}
+
+/** Does nothing special unless we are root. */
+function asOwner({ uid, gid }: Folder["owner"], work: () => void): void {
+  if (process.getuid?.() !== 0 || uid === 0) return work();
+  process.setegid?.(gid);
+  process.seteuid?.(uid);
+  try {
+    work();
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Removes and measures what users' programs could write to: by descriptors (`remove-entry.ts`), because the programs may
+ * change it at the same time, and in a process of its own, because they may have left a million files.
+ */
+import { rmdir, unlink } from "node:fs/promises";
+import { HelperProcess } from "../helper-process/helper-process.ts";
+
+export interface RemoverRequest {
+  readonly work: "remove" | "measure";
+  readonly path: string;
+}
+
+const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs", import.meta.url));
+
+/**
+ * The folder that contains `path`, and its parents, must belong to the server. Does nothing if `path` does not exist.
+ * Throws if something could not be removed, for example because a program kept adding files.
+ */
+export async function removeTree(path: string): Promise<void> {
+  if (!(await removeWithoutHelper(path))) await ask({ work: "remove", path });
+}
+
+/** The space that a file or folder takes; 0 if it does not exist or cannot be measured. */
+export async function measureTree(path: string): Promise<number> {
+  return ask({ work: "measure", path });
+}
+
+/** Most folders are empty or do not exist. Neither call follows a link. False: there is more to remove. */
+async function removeWithoutHelper(path: string): Promise<boolean> {
+  try {
+    await rmdir(path);
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT") return true;
+    if (code !== "ENOTDIR") return false;
+  }
+  await unlink(path);
+  return true;
+}
+
+async function ask(request: RemoverRequest): Promise<number> {
+  const answer = (await remover.ask(request)) ?? (await remover.ask(request));
+  if (answer === undefined) throw new Error("the process that removes folders was killed twice");
+  return answer;
+}

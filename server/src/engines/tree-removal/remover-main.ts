@@ -1,0 +1,39 @@
+import { lstatSync } from "node:fs";
+import { setPriority } from "node:os";
+import { setImmediate as turn } from "node:timers/promises";
+import { bytesOf, measureUsage } from "../../lib/disk-usage.ts";
+import { answerRequests } from "../helper-process/helper-process.ts";
+import { removeEntry } from "./remove-entry.ts";
+import type { RemoverRequest } from "./remove-tree.ts";
+
+/** After the server, before users' programs. */
+const NICE = 5;
+
+setPriority(NICE);
+answerRequests(async ({ work, path }: RemoverRequest): Promise<number> => {
+  const bytes = Buffer.from(path).toString("latin1");
+  switch (work) {
+    case "remove":
+      await takeTurns(removeEntry(bytes));
+      return 0;
+    case "measure": {
+      const measured = await takeTurns(measureEntry(bytes));
+      return Number.isFinite(measured) ? measured : 0;
+    }
+  }
+});
+
+function* measureEntry(path: string): Generator<undefined, number> {
+  const stats = lstatSync(Buffer.from(path, "latin1"), { throwIfNoEntry: false });
+  if (stats === undefined) return 0;
+  return stats.isDirectory() ? yield* measureUsage(path, 0) : bytesOf(stats, 0);
+}
+
+/** Requests take turns after each step, so that a large folder does not delay a small one. */
+async function takeTurns<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await turn();
+  }
+}
