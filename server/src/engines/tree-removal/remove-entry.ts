@@ -57,7 +57,7 @@ function* removeFolder(path: string, outer: Folder | undefined, removal: Removal
       before = removal.removed;
       yield* removeEntries(folder, removal);
       if (removal.isLate()) throw new Error("programs still write into it");
-      if (attempt(removal, outer?.owner, () => rmdirSync(pathBytes(path)))) return true;
+      if (asOwner(outer?.owner, () => attempt(removal, () => rmdirSync(pathBytes(path))))) return true;
     }
   } catch (error) {
     note(removal, error); // or the folder was replaced by a file: the next pass over the outer folder sees that
@@ -81,7 +81,9 @@ function* removeEntries(folder: Folder, removal: Removal): Generator<undefined, 
   try {
     for (let batch = readBatch(entries); batch.length > 0 && !removal.isLate(); batch = readBatch(entries)) {
       const [folders, files] = [batch.filter(({ isFolder }) => isFolder), batch.filter(({ isFolder }) => !isFolder)];
-      for (const { name } of files) attempt(removal, folder.owner, () => unlinkSync(inside(here, name)));
+      asOwner(folder.owner, () => {
+        for (const { name } of files) attempt(removal, () => unlinkSync(inside(here, name)));
+      });
       yield;
       for (const { name } of folders) yield* removeFolder(`${here}/${name}`, folder, removal);
     }
@@ -103,13 +105,12 @@ function readBatch(entries: ReturnType<typeof opendirSync>): { name: string; isF
 function moveUp(path: string, { base, owner }: Folder, removal: Removal): boolean {
   if (base === undefined) throw new Error("its folders are nested too deeply");
   const target = inside(folderPath(base.descriptor, base.path), randomUUID());
-  return attempt(removal, owner, () => renameSync(pathBytes(path), target));
+  return asOwner(owner, () => attempt(removal, () => renameSync(pathBytes(path), target)));
 }
 
-function attempt(removal: Removal, owner: Folder["owner"] | undefined, remove: () => void): boolean {
+function attempt(removal: Removal, remove: () => void): boolean {
   try {
-    if (owner === undefined) remove();
-    else asOwner(owner, remove);
+    remove();
     removal.removed += 1;
     return true;
   } catch (error) {
@@ -126,13 +127,13 @@ function inside(folder: string, name: string): Buffer {
   return pathBytes(`${folder}/${name}`);
 }
 
-/** Does nothing special unless we are root. */
-function asOwner({ uid, gid }: Folder["owner"], work: () => void): void {
-  if (process.getuid?.() !== 0 || uid === 0) return work();
-  process.setegid?.(gid);
-  process.seteuid?.(uid);
+/** Only root can change its user id. `owner`: undefined for the server itself. */
+function asOwner<Result>(owner: Folder["owner"] | undefined, work: () => Result): Result {
+  if (owner === undefined || owner.uid === 0 || process.getuid?.() !== 0) return work();
+  process.setegid?.(owner.gid);
+  process.seteuid?.(owner.uid);
   try {
-    work();
+    return work();
   } finally {
     process.seteuid?.(0);
     process.setegid?.(0);

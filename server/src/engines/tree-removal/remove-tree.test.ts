@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { because } from "../../../test/skip-reasons/skip-reasons.ts";
-import { removeTree } from "./remove-tree.ts";
+import { because, NO_ROOT } from "../../../test/skip-reasons/skip-reasons.ts";
+import { measureTree, removeTree } from "./remove-tree.ts";
 
 let base: string;
 beforeEach(() => {
@@ -32,6 +32,53 @@ test.skipIf(process.getuid?.() === 0)(
   because("root ignores permissions"),
   async () => {
     shell("mkdir -p tree/closed/inside; touch tree/closed/inside/file; chmod 0 tree/closed/inside tree/closed");
+    await removeTree(join(base, "tree"));
+    expect(existsSync(join(base, "tree"))).toBe(false);
+  },
+);
+
+test("the calling process is idle while many files are removed", async () => {
+  shell("mkdir -p tree/inner; cd tree/inner; seq 5000 | xargs touch");
+  const before = performance.eventLoopUtilization();
+  await removeTree(join(base, "tree"));
+  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+  expect(existsSync(join(base, "tree"))).toBe(false);
+});
+
+test("folders are removed at any depth", async () => {
+  mkdirSync(join(base, "tree", ...Array.from({ length: 400 }, () => "inner")), { recursive: true });
+  await removeTree(join(base, "tree"));
+  expect(existsSync(join(base, "tree"))).toBe(false);
+});
+
+test("a file is removed, and a link without its target", async () => {
+  writeFileSync(join(base, "file"), "");
+  symlinkSync(join(base, "file"), join(base, "link"));
+  await removeTree(join(base, "link"));
+  expect(existsSync(join(base, "file"))).toBe(true);
+  await removeTree(join(base, "file"));
+  expect(readdirSync(base)).toEqual([]);
+});
+
+test("files and folders are measured, and links are not followed", async () => {
+  mkdirSync(join(base, "tree"));
+  writeFileSync(join(base, "tree", "file"), Buffer.alloc(100_000, 1));
+  symlinkSync(join(base, "tree"), join(base, "link"));
+  for (const path of ["tree", "tree/file"]) {
+    const bytes = await measureTree(join(base, path));
+    expect(bytes).toBeGreaterThanOrEqual(100_000);
+    expect(bytes).toBeLessThan(200_000);
+  }
+  expect(await measureTree(join(base, "link"))).toBeLessThan(10_000);
+  expect(await measureTree(join(base, "absent"))).toBe(0);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a folder of another user is removed from a folder of ours",
+  because(NO_ROOT),
+  async () => {
+    shell("mkdir -p tree/theirs/closed; touch tree/ours tree/theirs/closed/file; chmod 0 tree/theirs/closed");
+    shell("chown -R 200001:200001 tree/theirs");
     await removeTree(join(base, "tree"));
     expect(existsSync(join(base, "tree"))).toBe(false);
   },
