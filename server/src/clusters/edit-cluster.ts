@@ -20,7 +20,8 @@ export const editCluster = operation({
   summary: "Edit a cluster",
   description:
     "Absent fields keep their value; labels, spark_config and pools are replaced as a whole. Sending back the cluster as " +
-    "it was read changes nothing. To change the engine, the cluster must be DOWN and have no waiting command.",
+    "it was read changes nothing. To change the engine, the cluster must be DOWN and have no waiting command. " +
+    "Refused if read on the cluster is denied, because the reply shows it.",
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/:cluster_id", v2: "/clusters/:cluster_id" },

@@ -17,7 +17,9 @@ import { insertLabel, lockLabel, moveLabel } from "./store/labels.ts";
 export const reassignLabel = operation({
   id: "cluster_label_reassign",
   summary: "Move a label to another cluster",
-  description: "Returns the cluster that now has the label. A cluster without labels is labelled cluster-<id>.",
+  description:
+    "Returns the cluster that now has the label. A cluster without labels is labelled cluster-<id>. Needs update on " +
+    "both clusters. Refused if read on one of them is denied.",
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/reassign-label", v2: "/clusters/reassign-label" },

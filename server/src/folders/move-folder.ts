@@ -34,13 +34,13 @@ export const moveFolder = operation({
   summary: "Move a folder",
   description:
     "`destination_location` is the new parent. Everything below the folder moves with it. Needs write on the folder " +
-    "and on the new parent.",
+    "and on the new parent. Refused if read on the folder is denied.",
   tag: "Folders",
   method: "PUT",
   paths: { "v1.2": "/folders/move" },
   access: {
-    permission: OBJECT_PERMISSIONS.folder.write,
-    object: { type: "folder", action: "write" },
+    permission: OBJECT_PERMISSIONS.folder.move,
+    object: { type: "folder", action: "move" },
   },
   body: Type.Object({
     location: LocationField,
@@ -71,7 +71,7 @@ export const moveFolder = operation({
       const locked = await lockFolder(tx, folder.id, "no key update");
       if (locked === undefined) throw notFound();
       if (hasMoved(folder, locked)) {
-        await authorise(policyObjectOf(locked), "write", OBJECT_PERMISSIONS.folder.write, tx);
+        await authorise(policyObjectOf(locked), "move", OBJECT_PERMISSIONS.folder.move, tx);
       }
       const [before = ""] = await readLocations(tx, [placeOf(locked)]);
       await prepareDestination(tx, locked, destination.place);

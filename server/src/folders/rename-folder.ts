@@ -18,11 +18,12 @@ export const renameFolder = operation({
   summary: "Rename a folder",
   description:
     "`name` is the new name, without a path. `folder_id` or `location` names the folder; if you give both, they must " +
-    "agree. The locations of everything below change too. Needs write on the folder.",
+    "agree. The locations of everything below change too. Needs write on the folder. Refused if " +
+    "read on it is denied.",
   tag: "Folders",
   method: "PUT",
   paths: { "v1.2": "/folders/rename" },
-  access: { permission: MAY_RENAME, object: { type: "folder", action: "write" } },
+  access: { permission: MAY_RENAME, object: { type: "folder", action: "move" } },
   body: Type.Object({
     name: { ...LocationName, description: "The new name" },
     folder_id: Type.Optional(Id),
@@ -42,7 +43,7 @@ export const renameFolder = operation({
     return change(async (tx, audit) => {
       const locked = await lockFolder(tx, folder.id, "no key update");
       if (locked === undefined) throw notFound();
-      if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "write", MAY_RENAME, tx);
+      if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "move", MAY_RENAME, tx);
       const before = await describePlace(tx, locked);
       const renamed = await updateFolder(tx, locked.id, { ...locked, name });
       if (renamed === undefined) throw nameTaken(name);

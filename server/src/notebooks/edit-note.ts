@@ -21,7 +21,8 @@ export const editNote = operation({
   summary: "Edit a notebook",
   description:
     "Absent fields keep their values; `paragraphs` replaces all paragraphs. Send `updated_at` as you read it: then " +
-    "the edit is refused (409) if the notebook has changed since. Use move to change the folder.",
+    "the edit is refused (409) if the notebook has changed since. Use move to change the folder. Refused if read on " +
+    "the notebook is denied, because the reply shows it.",
   tag: "Notebooks",
   method: "PUT",
   paths: { "v1.2": "/notebooks/:note_id" },

@@ -13,7 +13,8 @@ export const moveNote = operation({
   id: "notebook_move",
   summary: "Move a notebook to another folder",
   description:
-    "Needs update on the notebook and the permission to create notebooks in the folder. The notebook keeps its policy.",
+    "Needs update on the notebook and the permission to create notebooks in the folder. Refused if read on the " +
+    "notebook is denied. The notebook keeps its policy.",
   tag: "Notebooks",
   method: "PUT",
   paths: { "v1.2": "/notebooks/:note_id/move" },

@@ -12,7 +12,7 @@ import { OBJECT_PERMISSIONS, objectPermission } from "./object-permissions.ts";
 import { SOURCE_TYPES, type ObjectType, type PolicySource } from "./policy.ts";
 
 const EXPLAINED_TYPES = [...SOURCE_TYPES, "folder"] as const satisfies readonly ObjectType[];
-const ACTIONS = ["read", "update", "write", "delete", "start", "terminate", "manage"] as const;
+const ACTIONS = ["read", "update", "write", "move", "delete", "start", "terminate", "manage"] as const;
 
 const Explanation = Type.Object({
   source_type: OneOf(EXPLAINED_TYPES),
@@ -32,7 +32,9 @@ const Explanation = Type.Object({
       element: Type.Integer({ description: "The position of the deciding element, counted from 0" }),
       access: OneOf(["allow", "deny"]),
       action: Type.String({
-        description: "The action that was looked up; in a folder's policy, write for update and delete",
+        description:
+          "The action that was looked up: read if it is denied and the action needs it; in a folder's policy, write " +
+          "for update, move and delete",
       }),
       matched: OneOf(["everyone", "group", "user"]),
       svc_groups: Type.Array(Type.Integer(), { description: "The groups of the user that the element names" }),
@@ -52,7 +54,7 @@ export const explainAccess = operation({
   description:
     "Says whether `user` may do `action` with the object, and what decides. Without `user` it explains the caller's " +
     "own rights, and the caller must be allowed to read the object. With `user`, the caller must be allowed to set " +
-    "its policy. The action `manage` is setting the policy.",
+    "its policy. The action `manage` is setting the policy; `move` is renaming or moving a folder.",
   tag: "Policies",
   method: "GET",
   paths: { v2: "/access/explain" },

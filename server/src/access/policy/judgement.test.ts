@@ -43,6 +43,13 @@ function expected(world: World): boolean {
       if (needed.some((each) => verdict(world, each) === "deny")) return false;
       return isPermitted && !isForeignHome;
     }
+    case "update":
+    case "move": {
+      if (verdict(world, "read") === "deny") return false;
+      const found = verdict(world, action === "move" ? "write" : action);
+      if (found !== null) return found === "allow";
+      return isPermitted && !isForeignHome;
+    }
     default: {
       const found = verdict(world, action);
       if (found !== null) return found === "allow";
@@ -63,7 +70,7 @@ function verdict({ type, own, folders }: World, action: PolicyAction): Reference
 const ACTIONS: Partial<Record<ObjectType, readonly JudgedAction[]>> = {
   cluster: ["read", "update", "delete", "start", "terminate", "set-policy", "view-policy", "use"],
   note: ["read", "update", "delete", "set-policy", "view-policy"],
-  folder: ["read", "write", "set-policy", "view-policy"],
+  folder: ["read", "write", "move", "set-policy", "view-policy"],
   dashboard: ["read", "update", "delete"],
 };
 

@@ -16,15 +16,19 @@ import { verdictOf, type Verdict } from "./verdict.ts";
  *
  * | action | allowed by a policy | refused by a policy | otherwise |
  * |---|---|---|---|
- * | a `PolicyAction` | it is allowed | it is denied | the table |
+ * | a `PolicyAction`, except `update` | it is allowed | it is denied | the table |
+ * | `update` | it is allowed | it or `read` is denied | the table |
+ * | `move` (or rename a folder) | `write` is allowed | `write` or `read` is denied | the table |
  * | `set-policy` | `manage` is allowed | `manage`, `read` or `update`/`write` is denied | the table |
  * | `view-policy` | `manage` is allowed | `read` is denied | the table |
  * | `use` (a command on a cluster) | never | `start` is denied | the table |
  *
+ * In the rows of `update` and `move` a denial takes precedence, in those with `manage` its allowance.
+ *
  * The owner and system-admins are always allowed; for `use` the owner needs the permission of the table as well. In
  * another member's home the table only allows reading; writing needs a policy.
  */
-export type JudgedAction = PolicyAction | "set-policy" | "view-policy" | "use";
+export type JudgedAction = PolicyAction | "move" | "set-policy" | "view-policy" | "use";
 
 /** A policy that applies to the object: its own, or that of a folder or root above it. */
 export interface PolicyLink {
@@ -69,8 +73,10 @@ export function judge(
   return { isAllowed: isPermitted(row, caller), by: "table" };
 }
 
+type DecidingVerdicts = readonly (readonly [PolicyAction, Access])[];
+
 /** The verdicts that decide about an action, in order: the first that the policies contain is final. */
-function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): readonly (readonly [PolicyAction, Access])[] {
+function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): DecidingVerdicts {
   switch (action) {
     case "use":
       return [["start", "deny"]];
@@ -86,12 +92,25 @@ function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): readonl
         ["read", "deny"],
         [type === "folder" ? "write" : "update", "deny"],
       ];
+    case "update":
+      return unlessReadIsDenied("update");
+    case "move":
+      return unlessReadIsDenied("write");
     default:
       return [
         [action, "allow"],
         [action, "deny"],
       ];
   }
+}
+
+/** For operations that reply with the object, publish it, or take it out of the folder whose policy denies `read`. */
+function unlessReadIsDenied(action: PolicyAction): DecidingVerdicts {
+  return [
+    [action, "deny"],
+    ["read", "deny"],
+    [action, "allow"],
+  ];
 }
 
 /** The nearest policy with a verdict decides. */

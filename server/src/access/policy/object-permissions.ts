@@ -1,5 +1,6 @@
 import type { PermissionRow } from "../permission.ts";
-import type { ObjectType, PolicyAction } from "./policy.ts";
+import type { JudgedAction } from "./judgement.ts";
+import type { ObjectType } from "./policy.ts";
 
 const both = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-user", "system-admin"], role });
 const admins = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-admin"], role });
@@ -38,6 +39,7 @@ export const OBJECT_PERMISSIONS = {
   folder: {
     read: both("folder:read"),
     write: both("folder:write"),
+    move: both("folder:write"),
     // §5: setting the policy of a folder
     manage: both("command:create"),
   },
@@ -46,7 +48,7 @@ export const OBJECT_PERMISSIONS = {
     update: both("notebook_dashboards:update"),
     delete: both("notebook_dashboards:delete"),
   },
-} as const satisfies Record<ObjectType, Partial<Record<PolicyAction, PermissionRow>>>;
+} as const satisfies Record<ObjectType, Partial<Record<JudgedAction, PermissionRow>>>;
 
 /** Undefined: objects of the type have no such action. */
 export function objectPermission(type: ObjectType, action: string): PermissionRow | undefined {

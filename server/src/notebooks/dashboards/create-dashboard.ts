@@ -19,7 +19,9 @@ const MAY_CREATE: PermissionRow = { groups: ["system-user", "system-admin"], rol
 export const createDashboard = operation({
   id: "notebook_dashboard_create",
   summary: "Publish a notebook as a dashboard",
-  description: "Copies its paragraphs and outputs. Needs update on the notebook and write on the folder.",
+  description:
+    "Copies its paragraphs and outputs. Needs update on the notebook and write on the folder. Refused if read on the " +
+    "notebook is denied.",
   tag: "Dashboards",
   method: "POST",
   paths: { "v1.2": "/notebook_dashboards" },

@@ -12,7 +12,9 @@ import { lockDashboard, publishContent } from "./store.ts";
 export const publishDashboard = operation({
   id: "notebook_dashboard_publish",
   summary: "Publish a dashboard again",
-  description: "Replaces its content with that of its notebook. Needs update on the notebook and write on the folder.",
+  description:
+    "Replaces its content with that of its notebook. Needs update on the notebook and write on the folder. Refused if " +
+    "read on the notebook or the dashboard is denied.",
   tag: "Dashboards",
   method: "PUT",
   paths: { "v1.2": "/notebook_dashboards/:dashboard_id/publish" },
