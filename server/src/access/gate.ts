@@ -48,6 +48,8 @@ export interface GateOptions {
 /** Null: the operation is public and the caller unknown. */
 export type Admission = {
   caller: Caller;
+  /** When access was checked, in milliseconds. */
+  checkedAt: number;
   /** Known once the body is read; an idempotent reply belongs to it. */
   bodySha256: Buffer;
   /** Undefined: no objects with policies are involved. */
@@ -57,6 +59,8 @@ export type Admission = {
 } | null;
 
 const LAST_LOGIN_STALE_MS = 10 * 60_000;
+/** Access is checked again if the body or the turn of a request took longer. */
+const ADMISSION_STALE_MS = 1000;
 const NO_BODY = Buffer.alloc(0);
 
 export function accessGate({
@@ -96,21 +100,19 @@ export function accessGate({
 
   return {
     async admit(endpoint, arrival) {
-      const { permission, object } = endpoint.access;
-      if (permission === "public") return null;
+      if (endpoint.access.permission === "public") return null;
+      const checkedAt = clock.now().getTime();
       const known = await identify(arrival, policySourcesOf(endpoint.access));
-      const { caller, standing } = known;
-      limits.takeRequest(caller.tokenId);
-      if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
-        throw notFound();
-      }
-      const unusable = refusalOf(known);
-      if (unusable !== undefined) throw deny(endpoint.id, caller, unusable);
-      const lack = missingPermissionOf(endpoint.access, caller);
-      const readScope = await readScopeOf(db.shared, endpoint.access, known, lack === undefined);
-      if (lack !== undefined && object === undefined && readScope === undefined) throw deny(endpoint.id, caller, lack);
+      limits.takeRequest(known.caller.tokenId);
+      const admission = await check({ db, deny }, endpoint, known, checkedAt);
       noteLogin(known);
-      return { caller, bodySha256: NO_BODY, standing, readScope };
+      return admission;
+    },
+
+    async renew(endpoint, admission, arrival) {
+      const now = clock.now().getTime();
+      if (admission === null || now - admission.checkedAt < ADMISSION_STALE_MS) return admission;
+      return check({ db, deny }, endpoint, await identify(arrival, policySourcesOf(endpoint.access)), now);
     },
 
     enter(endpoint, admission, arrival) {
@@ -151,7 +153,31 @@ export function accessGate({
   };
 }
 
+interface CheckedEndpoint {
+  readonly id: string;
+  readonly access: OperationAccess;
+}
+
 type Deny = (operationId: string, caller: Caller, message: string) => Fault;
+
+/** Everything that does not depend on an object. */
+async function check(
+  { db, deny }: { db: Database; deny: Deny },
+  { id, access }: CheckedEndpoint,
+  known: Authenticated,
+  checkedAt: number,
+): Promise<Admission> {
+  const { caller, standing } = known;
+  if (access.permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
+    throw notFound();
+  }
+  const unusable = refusalOf(known);
+  if (unusable !== undefined) throw deny(id, caller, unusable);
+  const lack = missingPermissionOf(access, caller);
+  const readScope = await readScopeOf(db.shared, access, known, lack === undefined);
+  if (lack !== undefined && access.object === undefined && readScope === undefined) throw deny(id, caller, lack);
+  return { caller, checkedAt, bodySha256: NO_BODY, standing, readScope };
+}
 
 /** `kept` is called once the body is known. */
 function admittedTo(

@@ -5,10 +5,16 @@ import type { Endpoint } from "./endpoint.ts";
  * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
  * `admit` before any byte of the body is read (401, 403); `enter` before `find` and the handler run; and `authorise`
  * once the object is found, if objects of the request decide about access. If the path names the object, that is before
- * the body is read.
+ * the body is read. `renew` repeats the checks after a body that arrived slowly, so that a client cannot keep rights by
+ * holding a request open.
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
+  /**
+   * Checks a request again whose body or turn took long, with the rights that the caller has now. Returns the same
+   * admission if it is recent.
+   */
+  renew(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
   /** Whether objects of the request decide about access: then `authorise` must be called with the outcome of `find`. */
   isJudged(endpoint: Endpoint<Access, Admitted, never>): boolean;

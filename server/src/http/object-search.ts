@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, SearchContext } from "./endpoint.ts";
-import type { Gate, Search } from "./gate.ts";
+import type { Arrival, Gate, Search } from "./gate.ts";
 
 export interface Found {
   readonly params: Record<string, unknown>;
@@ -38,12 +38,15 @@ export function objectSearch<Access, Admission, Admitted, Services>(
     return authorised((outcome) => gate.authorise(endpoint, admission, outcome), search);
   }
 
+  /** Undefined: the object is searched after the body is read. */
   async function beforeBody(
     request: FastifyRequest,
     admission: Admission,
-    admitted: Admitted,
+    arrival: Arrival,
     endingSignal: () => AbortSignal,
-  ): Promise<EarlySearch> {
+  ): Promise<EarlySearch | undefined> {
+    if (!isBeforeBody(request)) return undefined;
+    const admitted = gate.enter(endpoint, admission, arrival);
     const given = (): never => {
       throw new Error(`${endpoint.id} has path parameters, so its find cannot use given()`);
     };
@@ -60,7 +63,7 @@ export function objectSearch<Access, Admission, Admitted, Services>(
   const isBeforeBody = ({ raw }: FastifyRequest): boolean =>
     isJudged && endpoint.params !== undefined && (endpoint.method !== "GET" || hasBody(raw));
 
-  return { find, beforeBody, isBeforeBody };
+  return { find, beforeBody };
 }
 
 /** Asks the gate even if nothing was found: callers without permission must not learn what exists. */

@@ -10,7 +10,7 @@ import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { formCodecOf } from "./form-codec.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
-import { objectSearch } from "./object-search.ts";
+import { objectSearch, type EarlySearch } from "./object-search.ts";
 import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { markAuthenticated } from "./limit-connections.ts";
@@ -64,6 +64,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const search = objectSearch(endpoint, gate, services);
   const codecOfRoute = lazy(() => formCodecOf(endpoint, route.version));
   const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
+  const searchEarly = (request: FastifyRequest, reply: FastifyReply): Promise<EarlySearch | undefined> =>
+    search.beforeBody(request, admissionOf(request), arrivalOf(request), () => endingSignal(reply));
 
   return {
     method: endpoint.method,
@@ -77,11 +79,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (request.admission !== null) markAuthenticated(request.raw.socket);
       request.rawReply = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
-      if (search.isBeforeBody(request)) {
-        const admitted = gate.enter(endpoint, admissionOf(request), arrivalOf(request));
-        const endingOf = (): AbortSignal => endingSignal(reply);
-        request.earlySearch = await search.beforeBody(request, admissionOf(request), admitted, endingOf);
-      }
+      request.earlySearch = await searchEarly(request, reply);
       const refusal = isGet ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
     },
@@ -89,6 +87,9 @@ function routeOptions<Access, Admission, Admitted, Services>(
       const releaseSlot = await slots.acquire(gate.owners(admissionOf(request)));
       try {
         if (request.raw.socket.destroyed) throw incompleteRequest(undefined); // the client disconnected while it waited
+        const previous = admissionOf(request);
+        request.admission = await gate.renew(endpoint, previous, arrivalOf(request));
+        if (request.admission !== previous) request.earlySearch = await searchEarly(request, reply);
         return await handle(request, reply, releaseSlot);
       } finally {
         releaseSlot();

@@ -24,6 +24,7 @@ export async function serverOf(
     services: null,
     gate: {
       admit: () => Promise.resolve(null),
+      renew: () => Promise.resolve(null),
       enter: () => ({}),
       isJudged: () => false,
       authorise: async () => undefined,
