@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { invalid } from "../lib/fault.ts";
+import { checkName } from "../lib/name-rule.ts";
 
 /** An object of the account, identified by its id or by another unique key (a name, an e-mail address). */
 export interface Reference {
@@ -53,13 +54,14 @@ export function parseReferences(text: string): References {
 export const UniqueName = Type.String({
   minLength: 1,
   maxLength: 255,
-  description: "Unique in the account; not only digits, no comma, no control characters",
+  description:
+    "Unique in the account; not only digits, no comma, no control characters, at least one visible character",
   examples: ["analysts"],
 });
 
 /** Paths and comma-separated lists accept ids and names, so a name must not look like an id, several names or none. */
 export function checkUniqueName(name: string): string {
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)) throw invalid("name", "must not contain control characters");
+  checkName("name", name);
   if (name.includes(",")) throw invalid("name", "must not contain a comma");
   if (name.trim() !== name) throw invalid("name", "must not start or end with white space");
   if (/^\d+$/.test(name)) throw invalid("name", "must not consist of digits only: it would be read as an id");

@@ -42,7 +42,7 @@ const address = (description: string, example: string) =>
 export const AccountName = Type.String({
   minLength: 1,
   maxLength: 255,
-  description: "Account name",
+  description: "No control characters, at least one visible character",
   examples: ["Analytics"],
 });
 

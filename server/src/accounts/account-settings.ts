@@ -62,12 +62,6 @@ export function shownIdleSeconds(settings: AccountSettings): number {
   return settings.idleClusterTimeoutSeconds ?? settings.idleClusterTimeoutHours * 3600;
 }
 
-export function checkAccountName(name: string): string {
-  if (name.trim() === "") throw invalid("name", "must not be empty");
-  if (/\p{Cc}/u.test(name)) throw invalid("name", "must not contain control characters");
-  return name;
-}
-
 function merged(input: AccountInput, current: AccountSettings, { allowedNetworks }: SettingRules): AccountSettings {
   return {
     ...current,

@@ -181,7 +181,7 @@ describe("POST account: defaults and limits", () => {
   test.each([
     [{ name: undefined }, /^account.name is required/],
     [{ name: "" }, /name must not be empty/],
-    [{ name: "  " }, /name must not be empty/],
+    [{ name: "  " }, /name must have at least one visible character/],
     [{ name: "x".repeat(256) }, /name must have at most 255/],
     [{ name: "a\u001b[31m" }, /name must not contain control/],
     [{ name: "a\u0000" }, /name must not contain U\+0000/],

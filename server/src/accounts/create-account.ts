@@ -4,9 +4,10 @@ import { Id } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
+import { checkName } from "../lib/name-rule.ts";
 import { AccountFields, AccountName } from "./account-fields.ts";
 import type { AccountServices } from "./account-services.ts";
-import { checkAccountName, newSettings } from "./account-settings.ts";
+import { newSettings } from "./account-settings.ts";
 import { givenCredentials, sealCredentials, type GivenCredentials } from "./credentials.ts";
 import { createAccountWithAdmin } from "./create-account-with-admin.ts";
 import { lockAndCountCreated, planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/new-account.ts";
@@ -45,7 +46,7 @@ export const createAccount = operation({
     if (account.role_arn !== undefined && account.role_arn !== "") {
       throw invalid("role_arn", "cannot be set through the API: an operator can set it after the account was created");
     }
-    const name = checkAccountName(account.name);
+    const name = checkName("name", account.name);
     const settings = newSettings(account, {
       requireFeature: (feature, field) => requireFeatureOfNewAccounts(defaultFeatures, feature, field),
       allowedNetworks,

@@ -3,9 +3,10 @@ import { operation } from "../access/operation.ts";
 import { requireFeature } from "../access/caller.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
+import { checkName } from "../lib/name-rule.ts";
 import { AccountFields, AccountName, EditOnlyFields } from "./account-fields.ts";
 import type { AccountServices } from "./account-services.ts";
-import { checkAccountName, editedSettings, type SettingRules } from "./account-settings.ts";
+import { editedSettings, type SettingRules } from "./account-settings.ts";
 import { AccountViewV2, accountViewV2 } from "./account-view.ts";
 import { givenCredentials, sealCredentials, type Credential } from "./credentials.ts";
 import { lockAccount, updateAccount, type AccountRow } from "./store/account.ts";
@@ -53,7 +54,7 @@ function edited(current: AccountRow, input: Static<typeof EditFields>, keys: Key
     ...current,
     ...editedSettings(input, current, rules),
     ...sealCredentials(changed, keys, current),
-    name: input.name === undefined ? current.name : checkAccountName(input.name),
+    name: input.name === undefined || input.name === current.name ? current.name : checkName("name", input.name),
     // Keys count as validated once a command has used them.
     storageValidated: current.storageValidated && stays("storageAccessKey", "storageSecretKey"),
     computeValidated: current.computeValidated && stays("computeAccessKey", "computeSecretKey"),

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { settings } from "../config/settings.ts";
 import { features, isFeature, type Feature } from "../lib/features.ts";
+import { hasControlCharacter, hasVisibleCharacter } from "../lib/name-rule.ts";
 
 export const jsonOption = (): Option => new Option("--json", "print JSON for programs");
 
@@ -42,6 +43,8 @@ const MAX_NAME_LENGTH = 255;
 
 export function parseAccountName(text: string): string {
   const name = text.trim();
-  if (name !== "" && name.length <= MAX_NAME_LENGTH && !/\p{Cc}/u.test(name)) return name;
-  throw new InvalidArgumentError(`It must have 1 to ${MAX_NAME_LENGTH} characters, none of them a control character.`);
+  if (hasVisibleCharacter(name) && name.length <= MAX_NAME_LENGTH && !hasControlCharacter(name)) return name;
+  throw new InvalidArgumentError(
+    `It must have 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible and none a control character.`,
+  );
 }

@@ -22,7 +22,12 @@ export const App = Type.Object(
 
 /** For a new app. */
 export const AppBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 255, description: "Need not be unique", examples: ["reports"] }),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: "Need not be unique; no control characters, at least one visible character",
+    examples: ["reports"],
+  }),
   config: Type.Optional(
     StringMap({
       maxLength: SPARK_CONFIG_VALUE_LENGTH,

@@ -63,7 +63,7 @@ describe("POST and GET /api/v2/apps", () => {
   test.each([
     [{}, /^name is required/],
     [{ name: "" }, /^name must not be empty/],
-    [{ name: "  " }, /^name must not be empty/],
+    [{ name: "  " }, /^name must have at least one visible character/],
     [{ name: "a\u0007" }, /^name must not contain control/],
     [{ name: "x".repeat(256) }, /^name must have at most 255/],
     [{ name: "a", kind: "flink" }, /^kind must be one of spark/],

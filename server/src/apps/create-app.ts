@@ -1,6 +1,7 @@
 import { operation } from "../access/operation.ts";
 import { checkSparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { invalid } from "../lib/fault.ts";
+import { checkName } from "../lib/name-rule.ts";
 import { CREATE_FORMS } from "./app-forms.ts";
 import { App, AppBody, appObject } from "./app.ts";
 import { countApps, insertApp } from "./store.ts";
@@ -21,7 +22,7 @@ export const createApp = operation({
   forms: CREATE_FORMS,
 
   async handle({ body, change }) {
-    const name = checkName(body.name);
+    const name = checkName("name", body.name);
     const config = checkSparkConfig(body.config ?? {}, "config");
     return change(async (tx, audit) => {
       const row = await insertApp(tx, name, config);
@@ -33,9 +34,3 @@ export const createApp = operation({
     });
   },
 });
-
-function checkName(name: string): string {
-  if (name.trim() === "") throw invalid("name", "must not be empty");
-  if (/\p{Cc}/u.test(name)) throw invalid("name", "must not contain control characters");
-  return name;
-}

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Fault, invalid } from "../lib/fault.ts";
+import { checkName } from "../lib/name-rule.ts";
 
 /** Commands without a label run on the cluster with this label. Every account has one. */
 export const DEFAULT_LABEL = "default";
@@ -9,7 +10,8 @@ const LABELS_AT_MOST = 50;
 export const Label = Type.String({
   minLength: 1,
   maxLength: 255,
-  description: "Unique in the account; not only digits, no comma, no control characters",
+  description:
+    "Unique in the account; not only digits, no comma, no control characters, at least one visible character",
   examples: ["etl"],
 });
 
@@ -22,7 +24,7 @@ export function checkLabels(labels: readonly string[]): string[] {
 }
 
 function checkLabel(label: string): void {
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(label)) throw invalid("labels", "must not contain control characters");
+  checkName("labels", label);
   if (label.includes(",")) throw invalid("labels", "must not contain a comma");
   if (label.trim() !== label) throw invalid("labels", "must not start or end with white space");
   if (/^\d+$/.test(label)) throw invalid("labels", "must not consist only of digits, which would be read as an id");

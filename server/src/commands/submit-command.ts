@@ -35,7 +35,7 @@ import {
   type NewCommand,
   type ReservedCommand,
 } from "./store/submission.ts";
-import { SubmissionBody, type SubmissionInput, checkName, checkTags } from "./submission/body.ts";
+import { SubmissionBody, type SubmissionInput, checkCommandName, checkTags } from "./submission/body.ts";
 import {
   checkEngine,
   type Source,
@@ -157,7 +157,7 @@ async function newCommand(
 ): Promise<{ kind: CommandKind; command: NewCommand }> {
   services.accountDisk.check(caller.accountId);
   const { kind, plan } = await services.commandKinds.plan(body, () => services.refreshEngineOf(caller.accountId));
-  const name = checkName(body.name);
+  const name = checkCommandName(body.name);
   const tags = checkTags(body.tags);
   const macros = parseMacros(body.macros);
   if (plan.source?.kind === "inline") checkInline(caller, plan.source);

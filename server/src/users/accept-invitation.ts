@@ -5,6 +5,7 @@ import { publicOperation, type WithDatabase } from "../access/operation.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
+import { checkName } from "../lib/name-rule.ts";
 import { codeSha256, isWellFormedCode, MAX_CODE_LENGTH } from "./invitation-code.ts";
 import { insertMember, takeInvitation } from "./store/invitations.ts";
 
@@ -26,7 +27,7 @@ export const acceptInvitation = publicOperation({
         minLength: 1,
         maxLength: 255,
         pattern: "^[^\\u0000-\\u001f\\u007f]*$",
-        description: "Display name; the e-mail address by default",
+        description: "Display name, with at least one visible character; the e-mail address by default",
         examples: ["Ada Lovelace"],
       }),
     ),
@@ -46,6 +47,7 @@ export const acceptInvitation = publicOperation({
       return invalid("code", "must be the code of an open invitation: ask for a new invitation");
     };
     if (!isWellFormedCode(body.code)) throw unusableCode();
+    if (body.name !== undefined) checkName("name", body.name);
     return db.asSystem(async (tx) => {
       const invitation = await takeInvitation(tx, codeSha256(body.code));
       if (invitation === undefined) throw unusableCode();

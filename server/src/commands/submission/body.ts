@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from "typebox";
 import { invalid } from "../../lib/fault.ts";
+import { checkName } from "../../lib/name-rule.ts";
 
 /**
  * The body of a submission of any type (§4.2–4.5); the type decides which fields count. The schema has the outermost limits.
@@ -114,17 +115,15 @@ export type SubmissionInput = Static<typeof SubmissionBody>;
 
 /** §4.2. The schema checks length and well-formedness. HTML tags need characters that are forbidden here. */
 const FORBIDDEN = /[&<>"']/;
-const CONTROL = /\p{Cc}/u;
 
-export function checkName(name: string | undefined): string | null {
+export function checkCommandName(name: string | undefined): string | null {
   if (name === undefined) return null;
   if (FORBIDDEN.test(name)) throw invalid("name", `must not contain & < > " ' or HTML tags`);
-  if (CONTROL.test(name)) throw invalid("name", "must not contain control characters");
-  return name;
+  // An empty name stays allowed: clients may send it for none.
+  return name === "" ? name : checkName("name", name);
 }
 
 /** Removes duplicate tags. */
 export function checkTags(tags: readonly string[] = []): string[] {
-  if (tags.some((tag) => CONTROL.test(tag))) throw invalid("tags", "must not contain control characters");
-  return [...new Set(tags)];
+  return [...new Set(tags.map((tag) => checkName("tags", tag)))];
 }
