@@ -25,6 +25,9 @@ import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
 const swapper = readFileSync(new URL("support/folder-swapper.py", import.meta.url), "utf8");
+const hiddenMemory = readFileSync(new URL("support/hidden-memory.py", import.meta.url), "utf8");
+const waysToHideMemory =
+  "sockets connections_that_wait sockets_in_messages tcp process_without_first_thread page_tables shared_memory mappings";
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 const nobody = findUnprivilegedUser();
 
@@ -74,7 +77,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
   let report: Report;
 
   beforeAll(async () => {
-    installation = await install(manner);
+    installation = await install(manner, { HEADGATE_RUN_MEMORY: "30m", HEADGATE_RUN_NICE: "0" });
     ({ account, accountId } = await secondAccount(installation));
     victimId = await submitProgram(
       installation.operator,
@@ -197,6 +200,18 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     expect(await account.get(`/commands/${swapping}?wait_seconds=45`)).toMatchObject({ status: "done" });
     expect((await account.get(`/commands/${swapping}/results`)).results).toMatch(/^swapped [1-9]/);
     expect(readdirSync(victim)).toHaveLength(50);
+  });
+
+  test("cannot hide memory from its limit", async () => {
+    const hide = async (way: string): Promise<string> => {
+      const id = await submitProgram(account, `exec ${python} - ${way} <<'END'\n${hiddenMemory}END\n`);
+      const { status } = await account.get(`/commands/${id}?wait_seconds=45`);
+      const { attempts } = await account.get(`/commands/${id}/attempts`);
+      return `${way}: ${status}: ${attempts[0].cause}`;
+    };
+    for (const end of await Promise.all(waysToHideMemory.split(" ").map(hide))) {
+      expect.soft(end).toMatch(/: error: too much memory: /);
+    }
   });
 
   test("leaves no folder that cannot be removed", async () => {

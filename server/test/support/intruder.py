@@ -44,8 +44,8 @@ def read_all(path):
 def write(path):
     if os.path.isdir(path):
         path = os.path.join(path, "intruder-was-here")
-    with open(path, "ab") as file:
-        file.write(b"intruder")
+    with open(path, "ab", buffering=0) as file:
+        file.write(b"0" if path.startswith("/proc/") else b"intruder")
 
 
 def remove(path):

@@ -30,7 +30,8 @@ export async function planIntrusion(installation: Installation, victimId: number
     "spec.json status.json taken cancel order.json output log runner.err environment.json descriptor3".split(" ");
   const ofOwnRunner = runners.flatMap((name) => [`<attempt>/${name}`, `<outside>/${name}`]);
   const readable = [...theirs, ...ofOwnRunner, "/etc/shadow", "/dev/mem", "/dev/tty", "/dev/kmsg"];
-  const machine = ["/", "/etc", "/usr", "/var", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"];
+  const kernel = ["sys/kernel/core_pattern", "sys/kernel/msgmnb", "sysrq-trigger", "self/oom_score_adj"];
+  const machine = ["/", "/etc", "/usr", "/var", ...kernel.map((name) => `/proc/${name}`)];
   const around = [
     // Files inside these folders, which may be below /tmp: the intruder has its own /tmp, where it can create any name.
     join(inject("postgres").cacheDir, "intruder-was-here"),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openCappedLog } from "./capped-log.ts";
-import { Measurement } from "./watch-resources.ts";
+import { Measurement } from "./measurement.ts";
 import { parseSpec } from "./protocol.ts";
 import { detectForkFailure } from "./result-files.ts";
 import { timeoutAfterMs } from "./watch-for-end.ts";

@@ -10,10 +10,12 @@ export interface RunProcesses {
    * descriptors that no program needs counts as infinite size, because checking them could take hours.
    */
   deletedFileBytes(device: number): Generator<undefined, number>;
+  /** For each session id of `list`, a process in the machine's /proc: that of a sandbox is read-only. */
+  foldersBySession(): Map<number, string>;
 }
 
 export interface RunProcess extends ProcessUsage {
-  /** Its folder in /proc. */
+  /** Its folder in /proc, or that of one of its threads if the first one has ended. */
   readonly folder: string;
 }
 
@@ -26,18 +28,19 @@ const DESCRIPTORS_PER_STEP = 64;
  * missed.
  */
 export function findRunProcesses(pid: number): RunProcesses {
-  let root: string | undefined;
+  let first: number | undefined;
   const sandboxRoot = (): string | undefined => {
-    root ??= childrenOf(pid).flatMap(rootOfNamespace)[0];
-    return root;
+    first ??= childrenOf(pid).find(leadsNamespace);
+    return first === undefined ? undefined : `/proc/${first}/root`;
   };
   const folders = (): string[] => {
     const inside = sandboxRoot();
     if (inside === undefined) return descendants(pid).map((each) => `/proc/${each}`);
     return pidsIn(`${inside}/proc`).map((each) => `${inside}/proc/${each}`);
   };
+  const list = (): RunProcess[] => folders().flatMap(readProcess);
   return {
-    list: () => folders().flatMap(readProcess),
+    list,
     sharedMemoryBytes() {
       const inside = sandboxRoot();
       if (inside === undefined) return 0;
@@ -51,7 +54,7 @@ export function findRunProcesses(pid: number): RunProcesses {
     *deletedFileBytes(device) {
       const found = new Map<number, number>();
       let descriptors = 0;
-      for (const folder of folders()) {
+      for (const { folder } of list()) {
         yield;
         for (const path of descriptorsOf(folder)) {
           if (++descriptors > MAX_DESCRIPTORS) return Infinity;
@@ -61,24 +64,44 @@ export function findRunProcesses(pid: number): RunProcesses {
       }
       return found.values().reduce((sum, bytes) => sum + bytes, 0);
     },
+    foldersBySession() {
+      sandboxRoot();
+      const outside = descendants(first ?? pid).flatMap((each) => {
+        const session = /^NSsid:.*?(\d+)$/m.exec(readText(`/proc/${each}/status`) ?? "")?.[1]; // the innermost one
+        return session === undefined ? [] : [[Number(session), `/proc/${each}`] as const];
+      });
+      return new Map(outside.toReversed()); // of several, the first is most likely the one that leads the session
+    },
   };
 }
 
+/** A process whose first thread has ended shows its memory and descriptors only in the folders of other threads. */
 function readProcess(folder: string): RunProcess[] {
+  const usage = readStatusFile(folder);
+  if (usage === undefined) return [];
+  if (!usage.isZombie || usage.threads <= 1) return [{ folder, ...usage }];
+  const threads = pidsIn(`${folder}/task`).map((thread) => `${folder}/task/${thread}`);
+  for (const thread of threads) {
+    const found = readStatusFile(thread);
+    if (found?.isZombie === false) return [{ folder: thread, ...found }];
+  }
+  return [{ folder, ...usage }];
+}
+
+function readStatusFile(folder: string): ProcessUsage | undefined {
   const text = readText(`${folder}/status`);
-  return text === undefined ? [] : [{ folder, ...parseStatusFile(text) }];
+  return text === undefined ? undefined : parseStatusFile(text);
 }
 
 /**
  * More than one number in NSpid means that the process is in a nested namespace. Until its sandbox is complete it still
  * has our root folder, whose /proc lists the whole machine; it is on the same device as ours.
  */
-function rootOfNamespace(pid: number): string[] {
+function leadsNamespace(pid: number): boolean {
   const text = readText(`/proc/${pid}/status`) ?? "";
-  if (!/^NSpid:\t\d+\t\d+/m.test(text)) return [];
-  const root = `/proc/${pid}/root`;
-  const isOwn = readText(`${root}/proc/1/status`) !== undefined && deviceOf(`${root}/proc`) !== deviceOf("/proc");
-  return isOwn ? [root] : [];
+  if (!/^NSpid:\t\d+\t\d+/m.test(text)) return false;
+  const proc = `/proc/${pid}/root/proc`;
+  return readText(`${proc}/1/status`) !== undefined && deviceOf(proc) !== deviceOf("/proc");
 }
 
 function deviceOf(path: string): number | undefined {
@@ -101,15 +124,17 @@ function childrenOf(pid: number): number[] {
   );
 }
 
+/** In ascending order, so that a program's first process comes first. */
 function pidsIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => /^\d+$/.test(name));
+    const names = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+    return names.sort((one, other) => Number(one) - Number(other));
   } catch {
     return []; // the process has just ended
   }
 }
 
-/** A generator, because a process may have very many. */
+/** A generator, because a process may have very many. None if the user's rights do not allow to read them. */
 function* descriptorsOf(folder: string): Generator<string, void> {
   try {
     const opened = opendirSync(`${folder}/fd`);
@@ -145,16 +170,26 @@ interface ProcessUsage {
   /** Session id in the process's own pid namespace. */
   readonly session: number;
   readonly threads: number;
-  /** Private memory and memory shared with other processes of the run; pages of files are not counted. */
+  /** Private memory, memory shared with other processes of the run, page tables; pages of files are not counted. */
   readonly memoryBytes: number;
+  readonly pageTableBytes: number;
+  /** At least the number of its descriptors. */
+  readonly descriptorSlots: number;
+  /** Has no lines about memory. */
+  readonly isZombie: boolean;
 }
 
-/** Parses /proc/<pid>/status. A zombie has no lines about memory. */
+/** Parses /proc/<pid>/status. */
 function parseStatusFile(text: string): ProcessUsage {
+  const pageTableBytes = field(text, "VmPTE") * 1024;
+  const pagesKiB = field(text, "RssAnon") + field(text, "RssShmem") + field(text, "VmSwap");
   return {
     session: field(text, "NSsid"),
     threads: field(text, "Threads"),
-    memoryBytes: (field(text, "RssAnon") + field(text, "RssShmem") + field(text, "VmSwap")) * 1024,
+    memoryBytes: pagesKiB * 1024 + pageTableBytes,
+    pageTableBytes,
+    descriptorSlots: field(text, "FDSize"),
+    isZombie: text.includes("\nState:\tZ"),
   };
 }
 

@@ -1,11 +1,12 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { sizeText } from "../../lib/size-text.ts";
 import { isGroupedBySession, setSessionNice } from "../detached-process/session-nice.ts";
 import { measureUsage, readDisk, usageText } from "../../lib/disk-usage.ts";
 import { monotonicMs } from "./monotonic.ts";
-import { memoryLimitMessage } from "./control-group.ts";
 import type { Driver } from "./driver.ts";
-import { parseRollup, findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
+import { Measurement } from "./measurement.ts";
+import { findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
+import { watchMemory } from "./watch-memory.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
 import type { EndReason } from "./watch-for-end.ts";
 
@@ -24,7 +25,7 @@ function watchResources(limits: ResourceLimits, processes: RunProcesses, isGroup
   const checkMemory = watchMemory(limits.memoryBytes, processes);
   const checkDisk = watchDisk(limits, processes);
   // Within a control group, sessions have no shares of their own.
-  const checkSessions = isGrouped ? (): undefined => undefined : watchSessions(limits);
+  const checkSessions = isGrouped ? (): undefined => undefined : watchSessions(limits, processes);
   let peak = 0;
   return {
     check() {
@@ -66,57 +67,6 @@ export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): 
 function checkTasks(limit: number | null, tasks: number): string | undefined {
   if (limit === null || tasks < limit) return undefined;
   return `too many processes: it has ${tasks} processes and threads, and HEADGATE_RUN_PROCESSES allows ${limit}`;
-}
-
-const EXACT_EVERY_MS = 1000;
-/** Memory runs out sooner than a disk, so this may take a larger part of a check interval (250 ms). */
-const MEMORY_STEP_MS = 100;
-
-/**
- * The sum over all processes counts a shared page several times, so it is an upper bound. The exact shares are read
- * only if that exceeds the limit, because the kernel has to walk the page tables; this may be spread over several
- * checks.
- */
-function watchMemory(
-  limit: number | null,
-  processes: RunProcesses,
-): (found: readonly RunProcess[]) => string | undefined {
-  const exact = new Measurement(MEMORY_STEP_MS);
-  let fineAt = -Infinity;
-  return (found) => {
-    if (limit === null) return undefined;
-    if (!exact.isUnderWay) {
-      const files = processes.sharedMemoryBytes();
-      const most = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, files);
-      if (most <= limit || monotonicMs() - fineAt < EXACT_EVERY_MS) return undefined;
-      exact.begin(exactMemory(found, files));
-    }
-    const used = exact.advance()?.result;
-    if (used === undefined) return undefined;
-    if (used > limit) return memoryLimitMessage(`it has ${sizeText(used)}`, limit);
-    fineAt = monotonicMs();
-    return undefined;
-  };
-}
-
-function* exactMemory(found: readonly RunProcess[], fileBytes: number): Generator<undefined, number> {
-  let own = 0;
-  let shared = 0;
-  for (const { folder, memoryBytes } of found) {
-    yield;
-    try {
-      const { privateBytes, sharedMemoryBytes } = parseRollup(readFileSync(`${folder}/smaps_rollup`, "latin1"));
-      own += privateBytes;
-      shared += sharedMemoryBytes;
-    } catch {
-      own += isThere(folder) ? memoryBytes : 0;
-    }
-  }
-  return own + Math.max(shared, fileBytes); // a file in /dev/shm may be mapped too
-}
-
-function isThere(folder: string): boolean {
-  return statSync(folder, { throwIfNoEntry: false }) !== undefined;
 }
 
 const DISK_STEP_MS = 20;
@@ -169,68 +119,29 @@ const OUTSIDE = 0;
 
 /**
  * Where each session gets an equal share of the processor, a program with many sessions gets more than its share. Each
- * check lowers the priority of the next few sessions. Returns why the program must end if it has too many.
+ * check lowers the priority of the next few new sessions. Returns why the program must end if it has too many.
  */
-function watchSessions({
-  nice,
-  sessions: limit,
-}: Pick<ResourceLimits, "nice" | "sessions">): (found: readonly RunProcess[]) => string | undefined {
+function watchSessions(
+  { nice, sessions: limit }: Pick<ResourceLimits, "nice" | "sessions">,
+  processes: RunProcesses,
+): (found: readonly RunProcess[]) => string | undefined {
   if (nice === 0 || !isGroupedBySession()) return () => undefined;
-  let next = 0;
+  let lowered = new Set<number>();
   return (found) => {
-    const sessions = firstOfEachSession(found);
-    for (let each = 0; each < Math.min(SESSIONS_PER_CHECK, sessions.length); each += 1) {
-      const at = next++ % sessions.length;
-      const process = sessions[at];
-      if (process !== undefined) setSessionNice(process.folder, at === 0 ? nice : LOWEST);
+    // In the order of the processes, so that the program's own session comes first.
+    const sessions = new Set(found.map(({ session }) => session).filter((session) => session !== OUTSIDE));
+    const [own] = sessions;
+    lowered = lowered.intersection(sessions);
+    const next = [...sessions.difference(lowered)].slice(0, SESSIONS_PER_CHECK);
+    const folders = next.length === 0 ? new Map<number, string>() : processes.foldersBySession();
+    for (const session of next) {
+      const folder = folders.get(session);
+      if (folder !== undefined && setSessionNice(folder, session === own ? nice : LOWEST)) lowered.add(session);
     }
-    if (limit === null || sessions.length <= limit) return undefined;
+    if (limit === null || sessions.size <= limit) return undefined;
     return (
-      `too many sessions: the program has ${sessions.length}, and HEADGATE_RUN_SESSIONS allows ${limit}; ` +
+      `too many sessions: the program has ${sessions.size}, and HEADGATE_RUN_SESSIONS allows ${limit}; ` +
       "start its processes without setsid"
     );
   };
-}
-
-/** In the order of the processes, so that the program's own session comes first. */
-function firstOfEachSession(found: readonly RunProcess[]): RunProcess[] {
-  const inside = found.filter(({ session }) => session !== OUTSIDE);
-  return [...Map.groupBy(inside, ({ session }) => session).values()].flatMap(([first]) => first ?? []);
-}
-
-/** Splits long work into steps of some milliseconds, so that timeout, cancel and lease are checked in between. */
-export class Measurement {
-  readonly #stepMs: number;
-  #current: Generator<undefined, number> | undefined;
-  #workMs = 0;
-
-  constructor(stepMs: number) {
-    this.#stepMs = stepMs;
-  }
-
-  get isUnderWay(): boolean {
-    return this.#current !== undefined;
-  }
-
-  begin(steps: Generator<undefined, number>): void {
-    this.#current = steps;
-    this.#workMs = 0;
-  }
-
-  /** Undefined: there is more to do. An exception ends the measurement. */
-  advance(): { readonly result: number; readonly workMs: number } | undefined {
-    const steps = this.#current;
-    if (steps === undefined) return undefined;
-    this.#current = undefined;
-    const begin = monotonicMs();
-    for (;;) {
-      const { done, value } = steps.next();
-      const tookMs = monotonicMs() - begin;
-      if (done === true) return { result: value, workMs: this.#workMs + tookMs };
-      if (tookMs < this.#stepMs) continue;
-      this.#workMs += tookMs;
-      this.#current = steps;
-      return undefined;
-    }
-  }
 }

@@ -19,7 +19,9 @@ export function renderBubblewrapArguments(
   const user = ["--uid", String(uid), "--gid", String(gid)];
   const files = userFiles.flatMap((name) => ["--ro-bind", absolute(`${userFolder}/${name}`), `/etc/${name}`]);
   const shm = renderSharedMemory(sizesMemory ? program.sharedMemoryBytes : null);
-  const ownFolders = ["--proc", "/proc", "--dev", "/dev", ...shm, "--bind", absolute(tmpFolder), "/tmp"];
+  // Read-only: the owner of an IPC namespace may set its kernel's limits, and everyone the oom_score_adj of a process.
+  const proc = ["--proc", "/proc", "--remount-ro", "/proc"];
+  const ownFolders = [...proc, "--dev", "/dev", ...shm, "--bind", absolute(tmpFolder), "/tmp"];
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
   return [
     ...namespaces,

@@ -155,6 +155,65 @@ for number in ${JSON.stringify(calls)}:
     },
   );
 
+  test("can neither change limits of the kernel nor its own priority", async () => {
+    const files = ["sys/kernel/msgmnb", "sys/kernel/ns_last_pid", "self/oom_score_adj", "self/autogroup"];
+    const { stdout, stderr } = await confine(files.map((file) => `echo 1 > /proc/${file}`).join("; "));
+    expect(stdout).toBe("");
+    expect(stderr.match(/Read-only file system|No such file/g), stderr).toHaveLength(files.length);
+  });
+
+  test.skipIf(python === undefined)(
+    "has the usual families of sockets only, with buffers of the usual size",
+    because("no Python below /usr"),
+    async () => {
+      const script = `
+import socket
+families = []
+for family in range(64):
+    try:
+        socket.socket(family, socket.SOCK_STREAM if family != 16 else socket.SOCK_RAW).close()
+        families.append(family)
+    except OSError:
+        pass
+one, other = socket.socketpair()
+before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+print(families, one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before)
+`;
+      const { stdout, stderr } = await confine(`${python} - <<'END'\n${script}END`);
+      expect(stdout, stderr).toMatch(/^\[1, 2, (10, )?16\] True\n$/);
+    },
+  );
+
+  test.skipIf(python === undefined)(
+    "can use Python's processes, locks, queues and shared memory, asynchronous input, and copies of files",
+    because("no Python below /usr"),
+    async () => {
+      const script = `
+import asyncio, multiprocessing, shutil, socket
+from multiprocessing import shared_memory
+def double(number):
+    return 2 * number
+with multiprocessing.Pool(2) as pool, multiprocessing.Manager() as manager:
+    shared = manager.list(pool.map(double, [1, 2]))
+    memory = shared_memory.SharedMemory(create=True, size=4096)
+    memory.unlink()
+    lock = multiprocessing.Lock()
+    with lock:
+        print(shared, multiprocessing.RawArray("i", 4)[:])
+print(asyncio.run(asyncio.to_thread(double, 4)))
+with open("from", "wb") as file:
+    file.write(b"x" * 100000)
+shutil.copyfile("from", "to")
+one, other = socket.socketpair()
+with open("to", "rb") as file:
+    print(one.sendfile(file, count=5), other.recv(9))
+`;
+      const { stdout, stderr } = await confine(`cat > p.py <<'END'\n${script}END\n${python} p.py`);
+      expect(stdout, stderr).toBe("[2, 4] [0, 0, 0, 0]\n8\n5 b'xxxxx'\n");
+    },
+  );
+
   test("has a /dev/shm of limited size, and cannot write elsewhere in /dev", async () => {
     const script =
       "head -c 9000000 /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x; echo no > /dev/y; echo fine > /dev/null";

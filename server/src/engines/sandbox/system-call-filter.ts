@@ -7,7 +7,7 @@ import { join } from "node:path";
  * system calls that no Spark program needs and that have been used to attack kernels, and those that allocate memory
  * which no process accounts for. The namespaces already refuse most of them: the filter is a second line of defence.
  *
- * Calls for which programs have a fallback fail with ENOSYS, as on a kernel without them; the others with EPERM. A
+ * Calls for which programs have a fallback fail as on a kernel without them, mostly with ENOSYS; the others with EPERM. A
  * program for another architecture is killed, because its call numbers would mean other calls.
  */
 export type Architecture = "x64" | "arm64";
@@ -76,25 +76,54 @@ const absent: Readonly<Record<string, Numbers>> = {
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
   shmget: [29, 194],
+  msgget: [68, 186],
+  semget: [64, 190],
+  mq_open: [240, 180],
+  // A pipe with one byte of a huge page keeps the whole page, after its process has unmapped it.
+  splice: [275, 76],
+  tee: [276, 77],
+  vmsplice: [278, 75],
 };
+
+/** Like `splice`, with pages of deleted files. Programs fall back to read and write if a file does not support it. */
+const unsupported: Readonly<Record<string, Numbers>> = { sendfile: [40, 71] };
 
 /** Calls that are filtered by the lower half of an argument. */
 const clone: Numbers = [56, 220];
 const personality: Numbers = [135, 92];
 const ioctl: Numbers = [16, 29];
+const socket: Numbers = [41, 198];
+const socketpair: Numbers = [53, 199];
+const setsockopt: Numbers = [54, 208];
+const getsockopt: Numbers = [55, 209];
+const closeRange: Numbers = [436, 436];
 /** Every CLONE_NEW… of clone(2). */
 const NEW_NAMESPACES = 0x7e02_0000;
+/** A thread with descriptors of its own would hide them from the runner, which lists those of processes. */
+const [CLONE_THREAD, CLONE_FILES, CLOSE_RANGE_UNSHARE] = [0x1_0000, 0x400, 0x2];
+const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, NETLINK_ROUTE] = [1, 2, 10, 16, 0];
+const [SOL_SOCKET, IPPROTO_TCP] = [1, 6];
+/** SO_SNDBUF, SO_RCVBUF and their FORCE variants: the runner counts a socket with the kernel's default sizes. */
+const BUFFER_SIZES = [7, 8, 32, 33];
+/** Both let sockets and processes exchange pages that the runner could not count. */
+const [SO_ZEROCOPY, TCP_ZEROCOPY_RECEIVE] = [60, 35];
 /** PER_LINUX and PER_LINUX32, each with or without UNAME26; the last value only queries the current one. */
 const KNOWN_PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
 /** Injects input into a terminal. */
 const TIOCSTI = 0x5412;
 
 const EPERM = 1;
+const EINVAL = 22;
 const ENOSYS = 38;
+const EAFNOSUPPORT = 97;
 const actions = {
   allow: 0x7fff_0000,
   refuse: 0x0005_0000 | EPERM,
   absent: 0x0005_0000 | ENOSYS,
+  unsupported: 0x0005_0000 | EINVAL,
+  noFamily: 0x0005_0000 | EAFNOSUPPORT,
+  /** The call succeeds without any effect. */
+  ignore: 0x0005_0000,
   kill: 0x8000_0000,
 } as const;
 type Action = keyof typeof actions;
@@ -119,7 +148,44 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     ...(architecture === "x64" ? [ifAtLeast(X32, "absent")] : []),
     ...numbersIn(refused).map((number) => ifEqual(number, "refuse")),
     ...numbersIn(absent).map((number) => ifEqual(number, "absent")),
-    ...forCall(numberOf(clone), [load(at.argument(0)), ifAnyBit(NEW_NAMESPACES, "refuse"), end("allow")]),
+    ...numbersIn(unsupported).map((number) => ifEqual(number, "unsupported")),
+    ...forCall(numberOf(clone), [
+      load(at.argument(0)),
+      ifAnyBit(NEW_NAMESPACES, "refuse"),
+      unlessAnyBit(CLONE_THREAD, "allow"),
+      ifAnyBit(CLONE_FILES, "allow"),
+      end("refuse"),
+    ]),
+    ...forCall(numberOf(closeRange), [
+      load(at.argument(2)),
+      ifAnyBit(CLOSE_RANGE_UNSHARE, "unsupported"),
+      end("allow"),
+    ]),
+    ...[socket, socketpair].flatMap((call) =>
+      forCall(numberOf(call), [
+        load(at.argument(0)),
+        ...[AF_UNIX, AF_INET, AF_INET6].map((family) => ifEqual(family, "allow")),
+        unlessEqual(AF_NETLINK, "noFamily"),
+        load(at.argument(2)),
+        unlessEqual(NETLINK_ROUTE, "noFamily"),
+        end("allow"),
+      ]),
+    ),
+    ...forCall(numberOf(setsockopt), [
+      load(at.argument(1)),
+      unlessEqual(SOL_SOCKET, "allow"),
+      load(at.argument(2)),
+      ...BUFFER_SIZES.map((option) => ifEqual(option, "ignore")),
+      ifEqual(SO_ZEROCOPY, "refuse"),
+      end("allow"),
+    ]),
+    ...forCall(numberOf(getsockopt), [
+      load(at.argument(1)),
+      unlessEqual(IPPROTO_TCP, "allow"),
+      load(at.argument(2)),
+      ifEqual(TCP_ZEROCOPY_RECEIVE, "refuse"),
+      end("allow"),
+    ]),
     ...forCall(numberOf(ioctl), [load(at.argument(1)), ifEqual(TIOCSTI, "refuse"), end("allow")]),
     ...forCall(numberOf(personality), [
       load(at.argument(0)),
@@ -143,6 +209,7 @@ const ifEqual = (value: number, ifTrue: Action): Step => ({ code: 0x15, value, i
 const unlessEqual = (value: number, ifFalse: Action): Step => ({ code: 0x15, value, ifFalse });
 const ifAtLeast = (value: number, ifTrue: Action): Step => ({ code: 0x35, value, ifTrue });
 const ifAnyBit = (value: number, ifTrue: Action): Step => ({ code: 0x45, value, ifTrue });
+const unlessAnyBit = (value: number, ifFalse: Action): Step => ({ code: 0x45, value, ifFalse });
 const end = (action: Action): Step => ({ code: 0x06, value: actions[action] });
 
 /** Executes the steps for this call only; other calls skip them. */
@@ -150,7 +217,7 @@ function forCall(number: number | null, steps: readonly Step[]): Step[] {
   return number === null ? [] : [{ code: 0x15, value: number, ifFalse: steps.length }, ...steps];
 }
 
-const actionOrder: readonly Action[] = ["allow", "refuse", "absent", "kill"];
+const actionOrder: readonly Action[] = ["allow", "refuse", "absent", "unsupported", "noFamily", "ignore", "kill"];
 
 /** `struct sock_filter`: code, two jump distances, value. The actions are at the end. */
 function assemble(steps: readonly Step[]): Buffer {

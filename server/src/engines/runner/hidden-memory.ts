@@ -1,0 +1,148 @@
+/**
+ * Memory that the kernel holds for the processes of a run without counting it as theirs: buffers of sockets and pipes,
+ * the records of mappings, and shared memory that is mapped but not in any page table. The kernel does not tell how much
+ * of it a process has, so each object counts with the most that it can hold; only TCP shows the length of its queues.
+ */
+import { opendirSync, readFileSync, readlinkSync } from "node:fs";
+import type { RunProcess } from "./run-processes.ts";
+import { readSocketTables, type SocketTables } from "./socket-tables.ts";
+
+export interface HiddenMemory {
+  readonly kernelBytes: number;
+  readonly sharedBytes: number;
+}
+
+/** Measured: 64,000 mappings take 16 MB. */
+const MAPPING_BYTES = 256;
+/** `vm.max_map_count`, for a process whose mappings cannot be read. */
+const MAX_MAPPINGS = 65_530;
+const PIPE_BYTES = 65_536;
+/** More than any program needs. */
+const MAX_DESCRIPTORS = 250_000;
+const DESCRIPTORS_PER_STEP = 64;
+
+/** Reads descriptors and mappings, some at a time. It ends as soon as more than `limit` is found. */
+export function* measureHiddenMemory(found: readonly RunProcess[], limit: number): Generator<undefined, HiddenMemory> {
+  const descriptors = yield* listDescriptors(found);
+  const mappings = new Mappings();
+  let kernelBytes = socketBytes(descriptors, readSocketTables()) + descriptors.pipes.size * PIPE_BYTES;
+  for (const { folder } of found) {
+    yield;
+    kernelBytes += mappings.add(folder);
+    if (kernelBytes > limit) break;
+  }
+  return { kernelBytes, sharedBytes: Math.min(mappings.sharedBytes(), readMachineMemory().sharedBytes) };
+}
+
+interface Descriptors {
+  /** Sockets and pipes by their inodes, each with the path of one of its descriptors. */
+  readonly sockets: Map<string, string>;
+  readonly pipes: Set<string>;
+  /** How many there may be in processes that the user's rights do not allow to read. */
+  unreadable: number;
+}
+
+function* listDescriptors(found: readonly RunProcess[]): Generator<undefined, Descriptors> {
+  const all: Descriptors = { sockets: new Map(), pipes: new Set(), unreadable: 0 };
+  let count = 0;
+  for (const { folder, descriptorSlots } of found) {
+    yield;
+    try {
+      const opened = opendirSync(`${folder}/fd`);
+      try {
+        for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+          if (++count > MAX_DESCRIPTORS) return { ...all, unreadable: Infinity };
+          if (count % DESCRIPTORS_PER_STEP === 0) yield;
+          addDescriptor(all, folder, entry.name);
+        }
+      } finally {
+        opened.closeSync();
+      }
+    } catch (error) {
+      if (isRefused(error)) all.unreadable += descriptorSlots;
+    }
+  }
+  return all;
+}
+
+function addDescriptor({ sockets, pipes }: Descriptors, folder: string, name: string): void {
+  let target;
+  try {
+    target = readlinkSync(`${folder}/fd/${name}`);
+  } catch {
+    return; // closed meanwhile
+  }
+  if (target.startsWith("socket:[")) sockets.set(target.slice(8, -1), `${folder}/fdinfo/${name}`);
+  else if (target.startsWith("pipe:[")) pipes.add(target);
+}
+
+/**
+ * Connections that wait at a listening socket have no descriptor; they have the address of that socket. Neither have
+ * sockets in a message that no process has received. These can be any of the machine's.
+ */
+function socketBytes({ sockets, unreadable }: Descriptors, tables: SocketTables): number {
+  let bytes = unreadable * tables.bytesPerSocket;
+  let hasUnreceived = false;
+  for (const [inode, info] of sockets) {
+    bytes += tables.bytesOf(inode);
+    hasUnreceived ||= tables.isUnix(inode) && countUnreceived(info) > 0;
+  }
+  return hasUnreceived ? Math.max(bytes, tables.allUnixBytes) : bytes;
+}
+
+/** How many descriptors are in the messages that wait at a Unix socket (from Linux 5.6 on). */
+function countUnreceived(info: string): number {
+  try {
+    return Number(/^scm_fds:\s*(\d+)/m.exec(readFileSync(info, "latin1"))?.[1] ?? 0);
+  } catch {
+    return 0; // closed meanwhile
+  }
+}
+
+/** Shared memory without a file; by inode, the size up to the highest page that is mapped somewhere. */
+class Mappings {
+  readonly #shared = new Map<string, number>();
+
+  /** Returns what the records of the process's mappings take. */
+  add(folder: string): number {
+    try {
+      const lines = readFileSync(`${folder}/maps`, "latin1").split("\n");
+      for (const line of lines) if (line.endsWith("/dev/zero (deleted)")) this.#addShared(line);
+      return lines.length * MAPPING_BYTES;
+    } catch (error) {
+      if (!isRefused(error)) return 0; // the process has just ended
+      this.#shared.set("unreadable", Infinity);
+      return MAX_MAPPINGS * MAPPING_BYTES;
+    }
+  }
+
+  #addShared(line: string): void {
+    const [range = "", , offset = "", , inode = ""] = line.split(/\s+/);
+    const [from = "", to = ""] = range.split("-");
+    const end = [to, offset].reduce((sum, hex) => sum + Number.parseInt(hex, 16), -Number.parseInt(from, 16));
+    this.#shared.set(inode, Math.max(this.#shared.get(inode) ?? 0, end));
+  }
+
+  sharedBytes(): number {
+    return this.#shared.values().reduce((sum, bytes) => sum + bytes, 0);
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EPERM");
+}
+
+interface MachineMemory {
+  /** Neither free nor private memory of processes nor pages of files: what this file is about, for all processes. */
+  readonly hiddenBytes: number;
+  readonly sharedBytes: number;
+}
+
+/** Parses /proc/meminfo. */
+export function readMachineMemory(text = readFileSync("/proc/meminfo", "latin1")): MachineMemory {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}: +(\\d+)`, "m").exec(text)?.[1] ?? 0) * 1024;
+  const known = ["MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "SReclaimable"];
+  const sharedBytes = bytes("Shmem"); // part of Cached
+  const hiddenBytes = known.reduce((rest, name) => rest - bytes(name), bytes("MemTotal") + sharedBytes);
+  return { hiddenBytes, sharedBytes };
+}
