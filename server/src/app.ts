@@ -5,7 +5,7 @@ import { composeCopies } from "./compose/copies.ts";
 import { composeKinds, type ListKinds } from "./compose/kinds.ts";
 import { composeNode, type NodeOptions } from "./compose/node.ts";
 import { composeQueue, type QueueParts } from "./compose/queue.ts";
-import { composeServer, readinessParts } from "./compose/server.ts";
+import { composeServer, proxySocketOf, readinessParts } from "./compose/server.ts";
 import { composeServices, type Services } from "./compose/services.ts";
 import { composeSparks, type Sparks } from "./compose/sparks.ts";
 import { composeTasks } from "./compose/tasks.ts";
@@ -76,7 +76,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
-  const listening = await listen(server, { ...node.config, sockets: options.sockets });
+  const listening = await listen(server, {
+    ...node.config,
+    sockets: options.sockets,
+    proxySocket: proxySocketOf(node.config),
+  });
   work.queue.start();
   const tasks = runPeriodically(composeTasks(node, sparks, copies, work, services, listening.url), node.log);
   held.defer(() => tasks.stop());

@@ -41,6 +41,8 @@ test("without settings, the documented defaults apply", () => {
     commandTimes: "iso",
     sensorStatus: "text",
     trustedProxies: [],
+    proxySocket: null,
+    proxySecretFile: null,
     rateLimitPerSecond: 200,
     rateBurst: 1000,
     badTokenLimitPerMinute: 100,
@@ -152,9 +154,9 @@ describe("values", () => {
   });
 
   test("lists are split, trimmed and deduplicated; none is the empty list", () => {
-    expect(read({ HEADGATE_TRUSTED_PROXIES: "10.0.0.0/8, ::1 ,10.0.0.0/8" }).trustedProxies).toEqual([
+    expect(read({ HEADGATE_TRUSTED_PROXIES: "10.0.0.0/8, fd00::1 ,10.0.0.0/8" }).trustedProxies).toEqual([
       "10.0.0.0/8",
-      "::1",
+      "fd00::1",
     ]);
     expect(read({ HEADGATE_ALLOWED_NETWORKS: "none" }).allowedNetworks).toEqual([]);
     expect(read({ HEADGATE_ALLOWED_NETWORKS: "2001:db8::/32" }).allowedNetworks).toEqual(["2001:db8::/32"]);
@@ -211,6 +213,51 @@ describe("values", () => {
 
   test("control characters in the name of an unknown variable do not reach the terminal", () => {
     expect(read({ "HEADGATE_\u001b[2J\n": "1" }).warnings.join()).toContain("HEADGATE_\\u001b[2J\\u000a ");
+  });
+});
+
+describe("trusted proxies", () => {
+  const SOCKET = { HEADGATE_PROXY_SOCKET: "/run/headgate/proxy.sock" };
+  const SECRET = { HEADGATE_PROXY_SECRET_FILE: "/etc/headgate/proxy-secret" };
+
+  test.each([
+    "127.0.0.1",
+    "127.9.9.9",
+    "127.0.0.0/8",
+    "127.1.2.0/24",
+    "0.0.0.0/0",
+    "64.0.0.0/2",
+    "::1",
+    "::/0",
+    "::/127",
+    "::ffff:127.0.0.1",
+    "::ffff:127.0.0.0/104",
+    "::ffff:0:0/96",
+  ])("on this machine (%s) must prove themselves, and the refusal says how", (network) => {
+    const HEADGATE_TRUSTED_PROXIES = `10.0.0.0/8,${network}`;
+    const [problem, ...rest] = problems({ HEADGATE_TRUSTED_PROXIES });
+    expect(problem).toContain(`must not include loopback addresses (${network}) on their own`);
+    expect(problem).toMatch(/set HEADGATE_PROXY_SOCKET and .* or set HEADGATE_PROXY_SECRET_FILE and .*network\.md/);
+    expect(rest).toEqual([]);
+    for (const proof of [SOCKET, SECRET]) expect(problems({ HEADGATE_TRUSTED_PROXIES, ...proof })).toEqual([]);
+  });
+
+  test.each(["10.0.0.0/8", "128.0.0.0/1", "126.0.0.0/8", "fd00::/8", "::ffff:10.0.0.0/104", "2000::/3"])(
+    "on other machines (%s) may prove themselves by their address",
+    (network) => {
+      expect(read({ HEADGATE_TRUSTED_PROXIES: network }).trustedProxies).toEqual([network]);
+    },
+  );
+
+  test("must be listed if there is a secret", () => {
+    expect(problems(SECRET)).toEqual([expect.stringContaining("no effect without HEADGATE_TRUSTED_PROXIES")]);
+  });
+
+  test("cannot use a socket whose path is too long for the system", () => {
+    expect(problems({ HEADGATE_PROXY_SOCKET: `/run/${"a".repeat(98)}` })).toEqual([]);
+    expect(problems({ HEADGATE_PROXY_SOCKET: `/run/${"a".repeat(99)}` })).toEqual([
+      expect.stringContaining("HEADGATE_PROXY_SOCKET must be a path of at most 103 bytes"),
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
 import { nearestName } from "./config/nearest-name.ts";
 import type { Share } from "./config/parse-value.ts";
+import { proxyProblems } from "./config/proxy-rules.ts";
 import type { LogFormat, LogLevel } from "./config/server-settings.ts";
 import type { FixedSetting, Setting } from "./config/setting.ts";
 import { settingList, settings } from "./config/settings.ts";
@@ -34,6 +35,10 @@ export interface Config {
   readonly commandTimes: "iso" | "epoch";
   readonly sensorStatus: "text" | "boolean";
   readonly trustedProxies: readonly string[];
+  /** Null: none. */
+  readonly proxySocket: string | null;
+  /** Null: the address of a trusted proxy is enough. */
+  readonly proxySecretFile: string | null;
   /** 0: no limit. */
   readonly rateLimitPerSecond: number;
   readonly rateBurst: number;
@@ -101,22 +106,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
   const warnings: string[] = [];
   const given = collect(env, options, problems, warnings);
 
-  const optional = <T>(setting: Setting<T>): T | null => {
-    const text = given.get(setting.name);
-    if (text === undefined) return null;
-    const value = setting.parse(text);
-    if (value !== undefined) return value;
-    problems.push(`${setting.name} must be ${setting.allowed}${setting.secret ? "" : `, not ${JSON.stringify(text)}`}`);
-    return null;
-  };
-  const value = <T>(setting: FixedSetting<T>): T => optional(setting) ?? parseDefault(setting);
-  const optionalPath = (setting: Setting<string>): string | null => {
-    const given = optional(setting);
-    return given === null ? null : resolve(options.repositoryDir, given);
-  };
-  const path = (setting: Setting<string>, otherwise: () => string): string =>
-    resolve(options.repositoryDir, optional(setting) ?? otherwise());
-
+  const { optional, value, optionalPath, path } = valueReaders(given, options.repositoryDir, problems);
   const host = value(settings.host);
   const dataDir = path(settings.dataDir, () => (options.isRoot ? "/var/lib/headgate" : "data"));
   const rateLimitPerSecond = value(settings.rateLimitPerSecond);
@@ -135,6 +125,8 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     commandTimes: value(settings.commandTimes),
     sensorStatus: value(settings.sensorStatus),
     trustedProxies: value(settings.trustedProxies),
+    proxySocket: optionalPath(settings.proxySocket),
+    proxySecretFile: optionalPath(settings.proxySecretFile),
     rateLimitPerSecond,
     rateBurst: rateLimitPerSecond * burstSeconds,
     badTokenLimitPerMinute: value(settings.badTokenLimitPerMinute),
@@ -175,8 +167,29 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     logFormat: value(settings.logFormat),
     warnings: Object.freeze(warnings),
   };
+  problems.push(...proxyProblems(config));
   if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));
   return Object.freeze(config);
+}
+
+/** Functions that read one setting and add to the problems if its value is not allowed. */
+function valueReaders(given: ReadonlyMap<string, string>, repositoryDir: string, problems: string[]) {
+  const optional = <T>(setting: Setting<T>): T | null => {
+    const text = given.get(setting.name);
+    if (text === undefined) return null;
+    const value = setting.parse(text);
+    if (value !== undefined) return value;
+    problems.push(`${setting.name} must be ${setting.allowed}${setting.secret ? "" : `, not ${JSON.stringify(text)}`}`);
+    return null;
+  };
+  const value = <T>(setting: FixedSetting<T>): T => optional(setting) ?? parseDefault(setting);
+  const optionalPath = (setting: Setting<string>): string | null => {
+    const given = optional(setting);
+    return given === null ? null : resolve(repositoryDir, given);
+  };
+  const path = (setting: Setting<string>, otherwise: () => string): string =>
+    resolve(repositoryDir, optional(setting) ?? otherwise());
+  return { optional, value, optionalPath, path };
 }
 
 /**
@@ -268,6 +281,6 @@ export function exposureWarning(socketUrls: readonly string[]): string | null {
   if (exposed === undefined) return null;
   return (
     `Listening on ${exposed} without TLS: tokens and data cross the network unencrypted. ` +
-    "Put a TLS proxy in front and add it to HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
+    "Put a TLS proxy in front and add it to HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1 (docs/operations/network.md)."
   );
 }

@@ -9,7 +9,12 @@ import { useNodes } from "./support/use-nodes.ts";
 /** Two nodes on one database: the files of a command are on the node that ran it, and each node can return both's. */
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 45_000 };
-const nodes = useNodes(["runner", "other"]);
+const PROXY_SECRET = "p".repeat(32);
+const nodes = useNodes(["runner", "other"], (folder) => {
+  const secretFile = join(folder, "proxy-secret");
+  writeFileSync(secretFile, PROXY_SECRET, { mode: 0o600 });
+  return { HEADGATE_TRUSTED_PROXIES: "127.0.0.1", HEADGATE_PROXY_SECRET_FILE: secretFile };
+});
 const { at, idOf } = nodes;
 type Name = "runner" | "other";
 let isGone = false;
@@ -97,6 +102,24 @@ describe("a command that runs on another node", () => {
     }
     await new Client(nodes.process("other").url).get(`/commands/${id}/logs`).refused(401);
   });
+});
+
+test("the caller's address counts on the node that a request is forwarded to", async () => {
+  const id = await submitProgram(at("other"), "echo x >&2");
+  expect(await ended(id)).toBe("done");
+  const setFeatures = (features: string) =>
+    nodes.db.system.query("update account set features = $1 where id = $2", [features, nodes.account.accountId]);
+  await at("other").post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
+  await setFeatures("{ip_whitelisting}");
+  try {
+    const headers = { "X-Forwarded-For": "203.0.113.7", "X-Headgate-Proxy": PROXY_SECRET };
+    const reply = await at("other").get(`/commands/${id}/logs`, { headers }).reply();
+    expect([reply.status, reply.text]).toEqual([200, "x\n"]);
+    const forged = { headers: { ...headers, "X-Headgate-Proxy": "node 1 x" } };
+    for (const name of ["other", "runner"] as const) await at(name).get(`/commands/${id}/logs`, forged).refused(403);
+  } finally {
+    await setFeatures("{}");
+  }
 });
 
 describe("when the node that ran a command is gone", () => {

@@ -22,7 +22,7 @@ export async function composeSandbox({
   showProgress,
   signal = new AbortController().signal,
 }: SandboxOptions): Promise<Sandbox> {
-  const { isolation, cacheDir, dataDir, keyFile, configFile } = config;
+  const { isolation, cacheDir, dataDir, keyFile, configFile, proxySecretFile } = config;
   const identity = accountIdentity(1);
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
   const logStep = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
@@ -32,7 +32,7 @@ export async function composeSandbox({
       ? await findBubblewrap(identity, cacheDir)
       : await ensureBubblewrap(identity, { cacheDir, signal, progress });
   showProgress?.(undefined);
-  const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
+  const ours = [dataDir, keyFile, configFile, proxySecretFile].filter((path) => path !== null);
   const filterFile = writeSystemCallFilter([cacheDir, dataDir]);
   if (filterFile === undefined)
     log.warn(`programs run without a system call filter: there is none for ${process.arch}`);

@@ -1,11 +1,17 @@
+import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { accessGate, type Admission } from "../access/gate.ts";
 import type { Admitted, OperationAccess } from "../access/operation.ts";
 import type { NodeParts } from "./node.ts";
 import type { Services } from "./services.ts";
+import type { Config } from "../config.ts";
 import { migrationState } from "../db/migrate.ts";
+import { SYSTEM_FOLDERS } from "../engines/sandbox/bubblewrap-arguments.ts";
 import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
+import { isNodeProof, nodeProof } from "../http/node-proof.ts";
 import { httpMetrics } from "../http/observe-requests.ts";
+import { readProxySecret } from "../http/proxy-secret.ts";
+import type { ProxySocket } from "../http/proxy-socket.ts";
 import type { ReadinessParts } from "../http/system-routes.ts";
 import { buildServer } from "../http/server.ts";
 import { bytesPerMiB } from "../lib/size-text.ts";
@@ -14,7 +20,7 @@ import { endpoints } from "../routes.ts";
 
 /** The HTTP server with every operation; it does not listen yet. */
 export function composeServer(
-  { config, denials, log, registry, diskGuard }: NodeParts,
+  { config, denials, keys, log, registry, diskGuard }: NodeParts,
   services: Services,
   readiness: ReadinessParts,
 ): Promise<FastifyInstance> {
@@ -25,13 +31,26 @@ export function composeServer(
     gate: accessGate({ ...services, denials, log }),
     log,
     identifierPrefix: config.identifierPrefix,
-    trustedProxies: config.trustedProxies,
+    proxies: {
+      networks: config.trustedProxies,
+      secret: readProxySecret(config.proxySecretFile),
+      isNodeProof: (proof, headers) => isNodeProof(keys, proof, headers),
+    },
+    nodeProof: (headers) => nodeProof(keys, headers),
     connections: config.connections,
     bodyLimits: { accountBytes: accountBodiesMiB * bytesPerMiB, nodeBytes: nodeBodiesMiB * bytesPerMiB },
     metrics: httpMetrics(registry),
     writesRefused: () => diskGuard.refusal(),
     system: { registry, openApi: headgateOpenApi, readingOrder: endpoints.map(({ id }) => id), readiness },
   });
+}
+
+/** The Unix socket for a proxy, if there is one, and what users' programs see of this machine (`engines/sandbox`). */
+export function proxySocketOf(config: Config): ProxySocket | undefined {
+  const { proxySocket: path, cacheDir, dataDir, sparkHome, javaHome, hadoopConfs } = config;
+  if (path === null) return undefined;
+  const ours = [cacheDir, join(dataDir, "accounts"), sparkHome, javaHome, ...hadoopConfs.values()];
+  return { path, shownFolders: [...SYSTEM_FOLDERS, ...ours.filter((folder) => folder !== null)] };
 }
 
 /** `storeHealthy` returns whether the embedded PostgreSQL is up, where there is one. */

@@ -28,7 +28,7 @@ export const limitSettings = {
     name: "HEADGATE_CONNECTIONS",
     description:
       "Open connections of clients. At the limit, a new one replaces the one that has been idle longest, " +
-      "starting with those without a valid token. Connections of trusted proxies do not count.",
+      "starting with those without a valid token. Connections of trusted proxies count, too.",
     allowed: "an integer from 10 to 1000000",
     parse: integer(10, 1_000_000),
     default: "4000",

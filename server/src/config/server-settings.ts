@@ -92,10 +92,30 @@ export const serverSettings = {
   }),
   trustedProxies: fixed({
     name: "HEADGATE_TRUSTED_PROXIES",
-    description: "The proxies whose X-Forwarded-For header is trusted.",
+    description:
+      "The proxies whose X-Forwarded-For header is trusted. Loopback addresses need HEADGATE_PROXY_SOCKET or " +
+      "HEADGATE_PROXY_SECRET_FILE, because every program on this machine can connect from there.",
     allowed: networks,
     parse: listOf(network),
     default: "none",
+  }),
+  proxySocket: derived({
+    name: "HEADGATE_PROXY_SOCKET",
+    description:
+      "A Unix socket for a proxy on this machine, whose X-Forwarded-For header is then trusted. Everyone who can enter " +
+      "its folder can connect, so the folder must be closed to other users (mode 0750).",
+    allowed: `${A_PATH} of at most 103 bytes`,
+    parse: path,
+    derived: "no such socket",
+  }),
+  proxySecretFile: derived({
+    name: "HEADGATE_PROXY_SECRET_FILE",
+    description:
+      "A file with a secret of at least 32 characters that every proxy in HEADGATE_TRUSTED_PROXIES must send in the " +
+      "header X-Headgate-Proxy.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "proxies prove themselves by their address",
   }),
   nodeAddress: derived({
     name: "HEADGATE_NODE_ADDRESS",

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Dispatcher } from "undici";
 import { lazy } from "../lib/lazy.ts";
+import { PROXY_HEADER } from "./trusted-proxies.ts";
 
 /** The reply of another Headgate server to the same request, passed on unchanged. */
 export class ForwardedReply {
@@ -35,18 +37,26 @@ const client = lazy(async () => {
   return { dispatcher, send: request };
 });
 
+/** Proves to the other server that the request with these headers comes from a node. */
+export type ProveNode = (headers: IncomingHttpHeaders) => string;
+
 /** A forwarded request is never forwarded again, so that two servers cannot send it back and forth. */
 export function isForwarded(request: FastifyRequest): boolean {
   return request.headers[FORWARDED_HEADER] !== undefined;
 }
 
-/** Sends the caller's own token, so that the other server checks access itself. Throws if it does not answer. */
+/**
+ * Sends the caller's own token, so that the other server checks access itself, and the caller's address with the proof
+ * that makes it count there. Throws if it does not answer.
+ */
 export async function forwardRequest(
   request: FastifyRequest,
   base: string,
+  prove: ProveNode,
   signal: AbortSignal,
 ): Promise<ForwardedReply> {
   const { "x-auth-token": token, accept } = request.headers;
+  const caller = { ...(token === undefined ? {} : { "x-auth-token": token }), "x-forwarded-for": request.ip };
   const { dispatcher, send } = await client();
   const answer = await send(`${base}${request.url}`, {
     method: "GET",
@@ -54,10 +64,10 @@ export async function forwardRequest(
     signal,
     bodyTimeout: STALL_LIMIT_MS,
     headers: {
-      ...(token === undefined ? {} : { "x-auth-token": token }),
+      ...caller,
       ...(accept === undefined ? {} : { accept }),
       "x-request-id": request.id,
-      "x-forwarded-for": request.ip,
+      [PROXY_HEADER]: prove(caller),
       [FORWARDED_HEADER]: "1",
     },
     body: request.rawBody ?? null,

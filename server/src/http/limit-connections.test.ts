@@ -1,13 +1,19 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { Agent } from "node:http";
-import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { useServer, type Given } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
 
 const MOST = 50;
 const given = useServer({ settings: { HEADGATE_CONNECTIONS: String(MOST) } });
-const proxied = useServer({ settings: { HEADGATE_CONNECTIONS: "10", HEADGATE_TRUSTED_PROXIES: "127.0.0.0/8" } });
+const proxyFolder = mkdtempSync(join(tmpdir(), "headgate-proxy-"));
+const proxySocket = join(proxyFolder, "proxy.sock");
+const proxied = useServer({ settings: { HEADGATE_CONNECTIONS: "10", HEADGATE_PROXY_SOCKET: proxySocket } });
+afterAll(() => rmSync(proxyFolder, { recursive: true }));
 
 let sockets: Socket[] = [];
 afterEach(() => {
@@ -19,10 +25,14 @@ const HALF_HEADERS = "GET /api/v1.2/account HTTP/1.1\r\nX-Slow: ";
 const NO_BODY = "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
 
 /** Connections that never complete a request: silent ones, and some that send the beginning of one. */
-async function flood(server: Given, count: number, beginning = HALF_HEADERS): Promise<void> {
-  const { hostname, port } = new URL(server.base);
+async function flood(
+  server: Given,
+  count: number,
+  beginning = HALF_HEADERS,
+  peer: NetConnectOpts = peerOf(server),
+): Promise<void> {
   const opened = Array.from({ length: count }, async (_, index) => {
-    const socket = connect(Number(port), hostname);
+    const socket = connect(peer);
     sockets.push(socket);
     socket.on("error", () => undefined);
     socket.resume();
@@ -30,6 +40,11 @@ async function flood(server: Given, count: number, beginning = HALF_HEADERS): Pr
     if (index % 2 === 0) socket.write(beginning);
   });
   await Promise.all(opened);
+}
+
+function peerOf(server: Given): NetConnectOpts {
+  const { hostname, port } = new URL(server.base);
+  return { host: hostname, port: Number(port) };
 }
 
 const stillOpen = (): number =>
@@ -64,9 +79,9 @@ describe("idle connections without a token", () => {
 });
 
 describe("connections of a trusted proxy", () => {
-  test("are not counted", async () => {
-    await flood(proxied, 40);
+  test("count", async () => {
+    await flood(proxied, 40, HALF_HEADERS, { path: proxySocket });
+    await expect.poll(stillOpen).toBeLessThanOrEqual(10);
     await (await proxied.account()).get("/account");
-    expect(stillOpen()).toBe(40);
   });
 });

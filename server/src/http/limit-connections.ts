@@ -1,11 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { BlockList, isIPv6, type Socket } from "node:net";
-
-export interface ConnectionLimits {
-  readonly most: number;
-  /** Addresses and CIDR blocks; their connections are not counted. */
-  readonly trustedProxies: readonly string[];
-}
+import type { Socket } from "node:net";
 
 const authenticated = new WeakSet<Socket>();
 
@@ -17,10 +11,9 @@ export function markAuthenticated(socket: Socket): void {
 /**
  * Limits the number of connections, so that idle ones cannot use up the file descriptors. At the limit, a new
  * connection replaces the one that has been idle longest. Connections that never sent a valid token are closed first,
- * even in the middle of a request or body. If all are busy, the new one is refused.
+ * even in the middle of a request or body. If all are busy, the new one is refused. Connections of proxies count, too.
  */
-export function limitConnections(server: Server, { most, trustedProxies }: ConnectionLimits): void {
-  const isTrusted = addressMatcher(trustedProxies);
+export function limitConnections(server: Server, most: number): void {
   let open = 0;
   // A set iterates in insertion order: the longest idle socket first.
   const idle = { anonymous: new Set<Socket>(), authenticated: new Set<Socket>() };
@@ -40,7 +33,6 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
   };
 
   server.on("connection", (socket: Socket) => {
-    if (isTrusted(socket.remoteAddress)) return;
     if (open >= most) {
       const victim = first(idle.anonymous, isEvictable) ?? first(idle.authenticated, () => true) ?? socket;
       forget(victim);
@@ -72,15 +64,4 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
 function first(sockets: ReadonlySet<Socket>, isWanted: (socket: Socket) => boolean): Socket | undefined {
   for (const socket of sockets) if (isWanted(socket)) return socket;
   return undefined;
-}
-
-function addressMatcher(networks: readonly string[]): (address: string | undefined) => boolean {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = "", bits] = network.split("/");
-    const family = isIPv6(address) ? "ipv6" : "ipv4";
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return (address) => address !== undefined && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

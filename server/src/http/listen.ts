@@ -1,8 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Server } from "node:net";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { FastifyInstance, FastifyListenOptions } from "fastify";
 import { FAMILY_MISSING, listenAddresses, type ListenAddress } from "../lib/listen-addresses.ts";
+import { listenForProxy, type ProxySocket } from "./proxy-socket.ts";
+import { markProxyConnection } from "./trusted-proxies.ts";
 
 /** A client that does not read its response must not delay a stop. */
 const DRAIN_LIMIT_MS = 20_000;
@@ -17,6 +19,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Used instead of host and port. */
   readonly sockets?: readonly ListeningSocket[] | undefined;
+  readonly proxySocket?: ProxySocket | undefined;
 }
 
 export interface Listening {
@@ -31,14 +34,28 @@ export interface Listening {
   readonly drain: (hurry?: AbortSignal) => Promise<void>;
 }
 
-export async function listen(server: FastifyInstance, { host, port, sockets }: ListenOptions): Promise<Listening> {
-  const additional = sockets === undefined ? await bindAll(server, host, port) : await listenOn(server, sockets);
+export async function listen(server: FastifyInstance, options: ListenOptions): Promise<Listening> {
+  const { host, port, sockets, proxySocket } = options;
+  // First, because Fastify cannot listen again if this fails after a success.
+  const forProxy = proxySocket === undefined ? [] : [await openProxySocket(server, proxySocket)];
+  const open = (): Promise<Server[]> =>
+    sockets === undefined ? bindAll(server, host, port) : listenOn(server, sockets);
+  const additional = await open().catch((error: unknown) => {
+    for (const listener of forProxy) listener.close();
+    throw error;
+  });
   const all = [server.server, ...additional].map(addressOf);
   return {
     url: await reachableUrl(host, all[0] ?? addressOf(server.server)),
     socketUrls: all.map(({ address, port: at }) => urlOf(address, at)),
-    drain: (hurry) => drain(server, additional, hurry),
+    drain: (hurry) => drain(server, [...additional, ...forProxy], hurry),
   };
+}
+
+async function openProxySocket(server: FastifyInstance, socket: ProxySocket): Promise<Server> {
+  const listener = additionalListener(server, markProxyConnection);
+  await listenForProxy(listener, socket);
+  return listener;
 }
 
 /** Sockets of systemd may have another address than the setting; otherwise clients use the host of the setting. */
@@ -93,9 +110,10 @@ async function listenOn(server: FastifyInstance, [first, ...rest]: readonly List
 }
 
 /** Another socket of the same server. Fastify's own way creates a second server, which it does not drain. */
-function additionalListener({ server }: FastifyInstance): Server {
+function additionalListener({ server }: FastifyInstance, mark: (socket: Socket) => void = () => undefined): Server {
   // The same options as Node's own HTTP server.
   return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    mark(socket);
     if (server.listening) server.emit("connection", socket);
     else socket.destroy();
   });

@@ -9,7 +9,7 @@ import { deprecationHeaders, routeTable, type Route } from "./route-table.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { formCodecOf } from "./form-codec.ts";
-import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
+import { ForwardedReply, forwardRequest, isForwarded, sendForwarded, type ProveNode } from "./forwarded-reply.ts";
 import { objectSearch, type EarlySearch } from "./object-search.ts";
 import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
@@ -19,6 +19,7 @@ import { StreamReply, streamOf } from "./stream-reply.ts";
 import type { BodyLimits } from "./receive-bodies.ts";
 import type { HttpMetrics } from "./observe-requests.ts";
 import type { SystemOptions } from "./system-routes.ts";
+import type { ProxyTrust } from "./trusted-proxies.ts";
 
 /** The dependencies of the HTTP server, passed in by `app.ts`. */
 export interface HttpOptions<Access, Admission, Admitted, Services> {
@@ -26,8 +27,10 @@ export interface HttpOptions<Access, Admission, Admitted, Services> {
   services: Services;
   gate: Gate<Access, Admission, Admitted>;
   identifierPrefix: string;
-  trustedProxies: readonly string[];
-  /** The maximum number of open connections, not counting those of trusted proxies. */
+  proxies: ProxyTrust;
+  /** The proof that this node sends with a request that it forwards to another one with these headers. */
+  nodeProof: ProveNode;
+  /** The maximum number of open connections. */
   connections: number;
   bodyLimits: BodyLimits;
   log: Log;
@@ -111,7 +114,9 @@ function routeOptions<Access, Admission, Admitted, Services>(
     };
     const context: Omit<RequestContext, "afterId"> = {
       endingSignal: endingOf,
-      forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
+      forward: isForwarded(request)
+        ? undefined
+        : (base) => forwardRequest(request, base, options.nodeProof, endingOf()),
     };
     if (request.earlySearch !== undefined && "fault" in request.earlySearch) throw request.earlySearch.fault;
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);

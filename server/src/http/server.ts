@@ -14,6 +14,7 @@ import type { BodyTerms } from "./gate.ts";
 import { observeRequests } from "./observe-requests.ts";
 import { startByTurns } from "./start-by-turns.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
+import { sanitiseProxyHeaders, trustedHops } from "./trusted-proxies.ts";
 
 const REQUEST_TIMEOUT_MS = 60_000;
 /** From the connection, or the first byte of a later request, to the last byte of its headers. */
@@ -45,7 +46,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
-    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    trustProxy: trustedHops(options.proxies.networks),
     routerOptions: { maxParamLength: PARAMETER_LIMIT },
     rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
     genReqId: (request) => {
@@ -105,11 +106,12 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
   // Unknown expectations are ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
-  limitConnections(server.server, { most: options.connections, trustedProxies: options.trustedProxies });
+  limitConnections(server.server, options.connections);
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
   registerRoutes(server, options, turns);
   await server.ready();
+  sanitiseProxyHeaders(server.server, options.proxies);
   return server;
 }
 

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Fault } from "./fault.ts";
 import { writePrivateFile } from "./private-file.ts";
@@ -16,6 +16,7 @@ export interface Key {
 const ID_LENGTH = 4;
 const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
+const DERIVED_LENGTH = 32;
 const HEADER_LENGTH = ID_LENGTH + NONCE_LENGTH + TAG_LENGTH;
 
 export class KeyRing {
@@ -65,16 +66,23 @@ export class KeyRing {
     return Buffer.concat([decipher.update(sealed.subarray(HEADER_LENGTH)), decipher.final()]);
   }
 
+  /** A secret for another purpose than sealing, derived from one of the keys; undefined if there is no such key. */
+  derive(purpose: string, keyId: number): Buffer | undefined {
+    const key = this.#find(keyId);
+    return key === undefined ? undefined : Buffer.from(hkdfSync("sha256", key, "", purpose, DERIVED_LENGTH));
+  }
+
   static keyIdOf(sealed: Buffer): number {
     return sealed.readUInt32BE(0);
   }
 
+  #find(id: number): Buffer | undefined {
+    if (!this.#keys.has(id)) this.reload();
+    return this.#keys.get(id);
+  }
+
   #key(id: number): Buffer {
-    let key = this.#keys.get(id);
-    if (key === undefined) {
-      this.reload();
-      key = this.#keys.get(id);
-    }
+    const key = this.#find(id);
     if (key === undefined)
       throw new Error(`the key file has no key ${id}: restore the key file that belongs to this database`);
     return key;

@@ -11,13 +11,16 @@ export interface RawRequest {
   body?: string | Buffer;
   /** Keeps connections for many requests; by default each has its own. */
   agent?: Agent;
+  /** A Unix socket to connect to, instead of the server's port. */
+  socketPath?: string;
 }
 
 export async function rawRequest(base: string, request: RawRequest): Promise<Reply> {
-  const { method, path, headers = {}, body, agent = false } = request;
+  const { method, path, headers = {}, body, agent = false, socketPath } = request;
   const { hostname, port } = new URL(base);
+  const peer = socketPath === undefined ? { hostname, port } : { socketPath };
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({ hostname, port, method, path, headers, agent }, (response) => {
+    const outgoing = httpRequest({ ...peer, method, path, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);

@@ -1,9 +1,19 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 
-const given = useServer({ settings: { HEADGATE_TRUSTED_PROXIES: "127.0.0.1" } });
+const SECRET = "b".repeat(32);
+const folder = mkdtempSync(join(tmpdir(), "headgate-proxy-"));
+const secretFile = join(folder, "secret");
+writeFileSync(secretFile, SECRET, { mode: 0o600 });
+afterAll(() => rmSync(folder, { recursive: true }));
+const given = useServer({
+  settings: { HEADGATE_TRUSTED_PROXIES: "127.0.0.1", HEADGATE_PROXY_SECRET_FILE: secretFile },
+});
 
-const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
+const from = (address: string) => ({ headers: { "X-Forwarded-For": address, "X-Headgate-Proxy": SECRET } });
 
 describe("an address that a trusted proxy forwards", () => {
   test("is used as the caller's address", async () => {

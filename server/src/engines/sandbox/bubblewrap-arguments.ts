@@ -80,7 +80,7 @@ interface Hiding {
 export function renderHiding(paths: readonly string[]): Hiding {
   const found = paths
     .flatMap(realPath)
-    .filter((path) => ["/usr", ...roots].some((root) => path.startsWith(`${root}/`)));
+    .filter((path) => ["/usr", ...roots, ...settings].some((root) => path.startsWith(`${root}/`)));
   const isFolder = (path: string): boolean => statSync(path).isDirectory();
   return {
     cover: found.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
@@ -108,6 +108,9 @@ const settings = [
   "java java-17-openjdk java-21-openjdk java-25-openjdk",
   "python3 python3.10 python3.11 python3.12 python3.13 R",
 ].flatMap((names) => names.split(" ").map((name) => `/etc/${name}`));
+
+/** The folders of the system that programs see, of /etc only a part. */
+export const SYSTEM_FOLDERS: readonly string[] = ["/usr", "/etc", ...roots];
 
 /** Options for bubblewrap that make the system's programs visible, read-only. */
 export function readSystemFolders(): string[] {
