@@ -1,6 +1,7 @@
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
 import type { Secret } from "../lib/secret.ts";
+import { trustProblem, watchLogin } from "./refuse-trust.ts";
 
 const CONNECT_LIMIT_MS = 10_000;
 
@@ -22,20 +23,26 @@ const ADVICE: Readonly<Record<string, string | undefined>> = {
 
 /**
  * Checks that DATABASE_URL leads to a PostgreSQL that accepts us. Otherwise throws with the address and what to do,
- * without secrets.
+ * without secrets. Warns if it asks for no password over TCP, because catalogs of tables will be refused there.
  */
-export async function checkDatabaseUrl(databaseUrl: Secret): Promise<ClientConfig> {
+export async function checkDatabaseUrl(
+  databaseUrl: Secret,
+  warn: (text: string) => void = () => undefined,
+): Promise<ClientConfig> {
   const connection: ClientConfig = { connectionString: databaseUrl.reveal() };
-  const client = clientOf(connection);
+  const { host, port, user, password = "", database, ssl } = clientOf(connection);
+  const login = watchLogin({ host, port, ...(user === undefined ? {} : { user }), database, ssl }, password);
+  const client = clientOf(login.config);
   client.on("error", () => undefined); // a lost connection fails the next statement
   try {
     await client.connect();
+    const isTrusted = !login.isAsked() && !host.startsWith("/");
+    if (isTrusted) warn(`DATABASE_URL: PostgreSQL at ${host}:${port} ${await trustProblem(client)}`);
     return connection;
   } catch (cause) {
-    const { host, port, user = "", database = "" } = client;
     throw new Fault(
       "unavailable",
-      `DATABASE_URL: user ${user}, database ${database} at ${host}:${port}: ${adviceFor(cause)}.`,
+      `DATABASE_URL: user ${user ?? ""}, database ${database ?? ""} at ${host}:${port}: ${adviceFor(cause)}.`,
       { cause },
     );
   } finally {

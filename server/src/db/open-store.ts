@@ -27,7 +27,8 @@ export interface StoreOptions {
 
 /** For the server, which holds the lock of the data directory. */
 export async function openStore(options: StoreOptions & { lock: DataDirLock }): Promise<Store> {
-  if (options.databaseUrl !== null) return externalStore(options.databaseUrl);
+  const { databaseUrl, log } = options;
+  if (databaseUrl !== null) return externalStore(databaseUrl, (warning) => log.warn(warning));
   return embeddedStore(await startEmbeddedPostgres(options));
 }
 
@@ -37,10 +38,10 @@ export async function attachStore(options: StoreOptions & { dataDir: string }): 
   return embeddedStore(await attachEmbeddedPostgres(options));
 }
 
-async function externalStore(databaseUrl: Secret): Promise<Store> {
+async function externalStore(databaseUrl: Secret, warn?: (text: string) => void): Promise<Store> {
   return {
     kind: "external",
-    connection: await checkDatabaseUrl(databaseUrl),
+    connection: await checkDatabaseUrl(databaseUrl, warn),
     healthy: () => true,
     stop: () => Promise.resolve(),
   };

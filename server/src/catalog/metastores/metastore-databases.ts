@@ -10,6 +10,7 @@
 import { Client, type ClientConfig } from "pg";
 import { errorCode, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { adviceFor } from "../../db/check-database-url.ts";
+import { trustProblem, watchLogin } from "../../db/refuse-trust.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -193,7 +194,13 @@ export class MetastoreDatabases {
   }
 
   #connectedAs<T>(login: MetastoreLogin, work: (client: Client) => Promise<T>): Promise<T> {
-    return this.#connected({ ...this.#asRole(login), options: SESSION }, work);
+    const { host, port } = login.address;
+    const { config, isAsked } = watchLogin({ ...this.#asRole(login), options: SESSION }, login.password.reveal());
+    return this.#connected(config, async (client) => {
+      if (isAsked()) return work(client);
+      const problem = await trustProblem(client);
+      throw new Fault("invalid", `The catalog of tables is refused: PostgreSQL at ${host}:${port} ${problem}`);
+    });
   }
 
   async #create(accountId: number, name: string, password: Secret): Promise<void> {
@@ -270,6 +277,7 @@ async function assertRights(client: Client): Promise<void> {
 }
 
 function unreachable({ address: { host, port }, database, user }: MetastoreLogin, cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
   return new Fault(
     "unavailable",
     `The catalog of tables cannot be reached: user ${user}, database ${database} at ${host}:${port}: ${adviceFor(cause)}.`,
