@@ -18,7 +18,7 @@ export interface Attack {
 export type RunAttack = (seconds: number) => Promise<string>;
 
 /** Limits of the attacks, to protect the machine. */
-const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
+const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000, files: 200_000 };
 const OTHER_ACCOUNTS = 12;
 const END_PATIENCE_MS = 30_000;
 /** Begins the lines in which programs report their progress. */
@@ -30,6 +30,7 @@ const single: Readonly<Record<string, Attack>> = {
   sessions: { does: `${MOST.sessions} sessions that compute`, prepare: byProgram("fork.py", [MOST.sessions, 1]) },
   memory: { does: `${MOST.memoryMiB} MiB of memory`, prepare: byProgram("memory.py", [MOST.memoryMiB]) },
   disk: { does: `${MOST.diskMB} MB of output and files`, prepare: byProgram("disk.py", [MOST.diskMB]) },
+  leftovers: { does: `${MOST.files} files left behind`, prepare: byProgram("leftovers.py", [MOST.files]) },
   "event-log": { does: "an event log that is costly to read", prepare: byProgram("event-log.py", [100_000, 15_000]) },
   bodies: { does: "20 submissions of 30 MB at the same time", prepare: byRequests("bodies", 20) },
   sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
@@ -41,6 +42,7 @@ const together: readonly Attack["prepare"][] = [
   byProgram("fork.py", [MOST.processes / 3]),
   byProgram("memory.py", [MOST.memoryMiB / 2]),
   byProgram("disk.py", [MOST.diskMB / 3]),
+  byProgram("leftovers.py", [MOST.files / 4]),
   byProgram("event-log.py", [100_000, 5000]),
   byRequests("bodies", 6),
   byRequests("sockets", MOST.sockets / 3),
