@@ -47,9 +47,9 @@ export async function relayTo(target: string): Promise<Relay> {
  *
  * | Kind | The client sees | The store |
  * |---|---|---|
- * | `answer` | this answer | never sees the request |
+ * | `answer` | this answer, after `until` has resolved | never sees the request |
  * | `reset` | a reset connection | never sees the request |
- * | `lost-answer` | a reset connection | has done what was asked |
+ * | `lost-answer` | a reset connection, after `afterwards` | has done what was asked |
  * | `cut` | the first bytes of the answer's body, then a reset connection | has done what was asked |
  * | `damage` | the answer | gets a body whose first byte is different |
  * | `damage-answer` | an answer whose body has another first byte | has done what was asked |
@@ -63,10 +63,12 @@ export type Fault =
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
+      readonly until?: Promise<unknown>;
     }
-  | { readonly kind: "reset" | "lost-answer" | "damage" | "damage-answer" | "silence" }
+  | { readonly kind: "reset" | "damage" | "damage-answer" | "silence" }
+  | { readonly kind: "lost-answer"; readonly afterwards?: () => Promise<unknown> }
   | { readonly kind: "cut"; readonly bytes: number }
-  | { readonly kind: "hold"; readonly until: Promise<void> }
+  | { readonly kind: "hold"; readonly until: Promise<unknown> }
   | { readonly kind: "slow"; readonly bytesPerSecond: number };
 
 export interface RelayedRequest {
@@ -110,7 +112,8 @@ export async function faultyRelay(
     const fault = decide(request);
     if (fault?.kind === "answer") {
       near.resume();
-      near.on("end", () => response.writeHead(fault.status, fault.headers).end(fault.body));
+      const answer = (): unknown => response.writeHead(fault.status, fault.headers).end(fault.body);
+      near.on("end", () => void Promise.resolve(fault.until).then(answer));
     } else if (fault?.kind === "reset") near.socket.resetAndDestroy();
     else if (fault?.kind === "silence") near.resume();
     else if (fault?.kind === "hold")
@@ -134,12 +137,13 @@ export async function faultyRelay(
 function relay(target: string, near: IncomingMessage, response: ServerResponse, fault: Fault | undefined): void {
   const { method, headers, url } = near;
   const far = sendRequest(`${target}${url}`, { method, headers });
+  const reset = (): unknown => near.socket.resetAndDestroy();
   far.on("error", () => near.socket.destroy());
   response.on("close", () => far.destroy());
   far.on("response", (answer) => {
     answer.on("error", () => near.socket.destroy());
     if (fault?.kind === "lost-answer") {
-      answer.resume().on("end", () => near.socket.resetAndDestroy());
+      answer.resume().on("end", () => void Promise.resolve(fault.afterwards?.()).then(reset));
       return;
     }
     response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -56,7 +56,12 @@ describe("a later attempt", () => {
     const args = `--src ${src} --dest ${dest} --groupBy '.*/(log)-.*'`;
     await copies.run(args, { command: "deleting" });
     await given.store.delete(`${src}/log-a`); // as if the attempt had been killed while it deleted
-    expect((await copies.run(`${args} --deleteOnSuccess`, { command: "deleting" })).end.failure).toBeNull();
+    const { end, log } = await copies.run(`${args} --deleteOnSuccess`, { command: "deleting" });
+    expect(end.failure).toBeNull();
+    expect(log).toEqual([
+      "an earlier attempt has copied all files; this one copies nothing",
+      expect.stringMatching(/^0 of 0 files, 0 B, /),
+    ]);
     expect(await contentsOf(src)).toEqual({});
     expect(await contentsOf(dest)).toEqual({ log: "12" });
   });

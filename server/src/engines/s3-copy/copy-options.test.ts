@@ -35,7 +35,9 @@ describe("deleteOnSuccess", () => {
     await copies.run(args, { command: "changed" }); // as if it had ended before it deleted anything
     await put(src, { b: "3" });
     const { end } = await copies.run(`${args} --deleteOnSuccess`, { command: "changed" });
-    expect(end.failure).toBe(`${src}/b: not deleted, because it has changed since it was copied`);
+    expect(end.failure).toBe(
+      `1 of 2 sources were deleted; kept, because they have changed since they were copied: ${src}/b`,
+    );
     expect(await contentsOf(src)).toMatchObject({ b: "3" });
     expect(await contentsOf(dest)).toEqual({ a: "1", b: "2" });
   });
@@ -48,7 +50,9 @@ describe("deleteOnSuccess", () => {
     writeFileSync(path, "2");
     utimesSync(path, 1, 1);
     const { end } = await copies.run(`${args} --deleteOnSuccess`, { command: "changed-file" });
-    expect(end.failure).toBe(`${src}/a: not deleted, because it has changed since it was copied`);
+    expect(end.failure).toBe(
+      `0 of 1 sources were deleted; kept, because they have changed since they were copied: ${src}/a`,
+    );
     expect(filesIn("changed")).toEqual({ a: "2" });
   });
 
@@ -61,7 +65,7 @@ describe("deleteOnSuccess", () => {
       method === "POST" && url.includes("?delete") ? { kind: "answer", status: 200, body } : undefined,
     );
     const { end } = await copies.run(`--src ${src} --dest ${dest} --deleteOnSuccess`, accountAt(denied.endpoint));
-    expect(end.failure).toBe(`${src}/a: the source could not be deleted (AccessDenied)`);
+    expect(end.failure).toBe(`0 of 1 sources were deleted; could not be deleted: ${src}/a (AccessDenied)`);
     expect(await contentsOf(src)).toEqual({ a: "1" });
     expect(await contentsOf(dest)).toEqual({ a: "1" });
   });

@@ -2,11 +2,11 @@ import type { AgentLimits } from "../object-store/guarded-agent.ts";
 import { removeLeftovers } from "./clean-up.ts";
 import { CopyMeter } from "./copy-progress.ts";
 import type { CopyRequest } from "./copy-request.ts";
+import { deleteSources } from "./delete-sources.ts";
 import { checkDestination, checkStillThere, mayExist, outputUri } from "./destination.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { FinishedOutputs } from "./finished-outputs.ts";
 import { Journal } from "./journal.ts";
-import type { NotedSource } from "./journal-line.ts";
 import { findSources, manifestContents, openPreviousManifest } from "./copy-manifests.ts";
 import { manifestSources } from "./plan/manifest-sources.ts";
 import { listSources } from "./list-sources.ts";
@@ -37,7 +37,6 @@ const DEFAULT_SLOTS = 64;
 const MOST_SLOTS = 256;
 const BATCH_FILES = 1000;
 const LARGEST_BATCH = 10_000;
-const DELETE_BATCH = 1000;
 const MIB = 1024 * 1024;
 
 interface CopyParts {
@@ -101,12 +100,15 @@ class Copy {
       await this.#transfer(options, { journal, storages, slots });
       await storages.to.settle();
       await journal.noteComplete();
+    } else {
+      this.#channels.log("an earlier attempt has copied all files; this one copies nothing");
+      this.#meter.endListing();
     }
     const finished = await journal.finishedOutputs(scratchFolder, signal);
     if (journal.isComplete && this.#found !== null) {
       await checkStillThere(finished, this.#found, { dest: options.dest, scratchFolder, signal });
     }
-    if (options.deleteOnSuccess) await this.#deleteSources(storages, finished);
+    if (options.deleteOnSuccess) await deleteSources(finished.sources(), storages, this.#channels.log);
     await this.#reportCopied(options.dest, finished);
   }
 
@@ -227,17 +229,6 @@ class Copy {
     this.#meter.endListing();
   }
 
-  async #deleteSources(storages: Storages, finished: FinishedOutputs): Promise<void> {
-    let batch: NotedSource[] = [];
-    for await (const { source } of finished.sources()) {
-      batch.push(source);
-      if (batch.length < DELETE_BATCH) continue;
-      await removeSources(batch, storages);
-      batch = [];
-    }
-    await removeSources(batch, storages);
-  }
-
   async #reportCopied(dest: string, finished: FinishedOutputs): Promise<void> {
     const { scratchFolder } = this.#request;
     const report = (lines: readonly ReportLine[]): void => this.#meter.report(...lines);
@@ -271,12 +262,6 @@ class Copy {
   #retries(): number {
     return this.#storages?.retryCount ?? 0;
   }
-}
-
-/** All sources are in one kind of store. */
-async function removeSources(sources: readonly NotedSource[], storages: Storages): Promise<void> {
-  const [first] = sources;
-  if (first !== undefined) await storages.ofSource(first.uri).remove(sources);
 }
 
 function runNow<T>(work: () => Promise<T>): Promise<T> {

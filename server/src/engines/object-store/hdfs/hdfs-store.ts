@@ -56,6 +56,11 @@ export interface HdfsStore extends ObjectStore {
   isFolder(uri: string, options?: CallOptions): Promise<boolean>;
   /** All files below a folder in pages, in no order, so that a folder may have any number of entries. */
   listPages(folderUri: string, options?: CallOptions): AsyncIterable<readonly ObjectEntry[]>;
+  /**
+   * Deletes a file or an empty folder. Sends the request once, because a repeated delete may delete what was written after
+   * the first: the caller looks again before it tries again.
+   */
+  deleteOnce(uri: string, options?: CallOptions): Promise<void>;
   /** Removes the unfinished file that a writer with the same `nameTemporary` has left. */
   removeUnfinished(uri: string, options?: CallOptions): Promise<void>;
   /** Calls that were repeated so far. */
@@ -101,6 +106,9 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
       // HDFS would also delete an empty folder.
       if (found.kind !== "file") throw new ObjectStoreError("bad-request", `${file.subject}: a folder, not a file`);
       await client.document({ ...file, method: "DELETE", operation: "DELETE" });
+    },
+    async deleteOnce(text, { signal } = {}) {
+      await client.document({ ...fileOf(text), signal, method: "DELETE", operation: "DELETE", isSentOnce: true });
     },
     stat: async (text, { signal } = {}) => stat(client, { ...fileOf(text), signal }),
     get retryCount() {

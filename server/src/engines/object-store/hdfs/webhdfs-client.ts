@@ -29,7 +29,10 @@ interface WebHdfsOptions {
   retriesTimeouts: boolean;
 }
 
-/** Every call may be repeated. Only a repeated RENAME fails if the first one succeeded: see `onUnknownOutcome`. */
+/**
+ * Most calls may be repeated. A repeated RENAME fails if the first one succeeded: see `onUnknownOutcome`. A repeated DELETE
+ * may delete what was written after the first one: see `isSentOnce`.
+ */
 interface WebHdfsCall {
   method: "GET" | "PUT" | "DELETE";
   operation: string;
@@ -41,6 +44,8 @@ interface WebHdfsCall {
   signal?: AbortSignal | undefined;
   /** Called when HDFS may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
+  /** No retries. */
+  isSentOnce?: boolean;
 }
 
 type Response = Dispatcher.ResponseData;
@@ -121,7 +126,7 @@ export class WebHdfsClient {
       } catch (error) {
         if (!(error instanceof TransientFailure)) throw error;
         call.onUnknownOutcome?.();
-        if (tried >= retries) throw error.cause;
+        if (tried >= retries || call.isSentOnce === true) throw error.cause;
         await pauseBeforeRetry(tried, call.signal);
         this.#retryCount += 1;
       }

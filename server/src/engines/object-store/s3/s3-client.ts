@@ -31,8 +31,9 @@ interface S3ClientOptions extends S3Endpoint {
 }
 
 /**
- * Every call may be repeated: S3 answers a repeated part or completion like the first. Only a repeated creation of an
- * upload makes another one, so its caller is told by `onUnknownOutcome`.
+ * Most calls may be repeated: S3 answers a repeated part or completion like the first. A repeated creation of an upload
+ * makes another one, so its caller is told by `onUnknownOutcome`. A repeated delete may delete what was written after the
+ * first one, so `isSentOnce` leaves the decision to its caller.
  */
 export interface S3Call {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
@@ -50,6 +51,8 @@ export interface S3Call {
   copiedBytes?: number | undefined;
   /** Called when the store may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
+  /** No retries. */
+  isSentOnce?: boolean;
 }
 
 /** A body that does not fit into memory. */
@@ -167,7 +170,8 @@ export class S3Client {
         return outcome;
       }
       if (outcome.isSlowDown) this.#limiter.slowDown(generation);
-      if (!outcome.isTransient || retries >= this.#options.retries) throw outcome.error;
+      const isLast = call.isSentOnce === true || retries >= this.#options.retries;
+      if (!outcome.isTransient || isLast) throw outcome.error;
       await pauseBeforeRetry(retries, call.signal);
       retries += 1;
       this.#retryCount += 1;

@@ -28,6 +28,7 @@ const transferCodes: ReadonlySet<string> = new Set([
 ]);
 /** Codes of an error that is reported with the status 200, because S3 had begun to respond before it failed. */
 const transientCodes: ReadonlySet<string> = new Set([
+  "ConditionalRequestConflict",
   "InternalError",
   "OperationAborted",
   "RequestTimeout",
@@ -63,6 +64,11 @@ export function failureOfStatus(
 /** For codes without a status of their own: of one object among several, or of an error after the status 200. */
 export function isTransientCode(code: string | null): boolean {
   return code !== null && transientCodes.has(code);
+}
+
+/** Whether the same call may succeed later. */
+export function isTransientError({ kind, code }: ObjectStoreError): boolean {
+  return kind === "unreachable" || kind === "bad-response" || (code !== undefined && transferCodes.has(code));
 }
 
 function kindOf(status: number, code: string | null): ObjectStoreErrorKind {

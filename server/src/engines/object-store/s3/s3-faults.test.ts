@@ -111,16 +111,23 @@ describe("a success that contains an error", () => {
     await expect(direct.head(at("lie"))).rejects.toMatchObject({ kind: "missing" });
   });
 
-  test("of one deleted object is retried or returned", async () => {
-    const answer = (...errors: [key: string, code: string][]): Fault => {
-      const list = errors.map(([key, code]) => `<Error><Key>${key}</Key><Code>${code}</Code></Error>`).join("");
-      return { kind: "answer", status: 200, body: `<DeleteResult>${list}</DeleteResult>` };
-    };
-    const { store, relay } = await failing(({ count }) =>
-      count === 1 ? answer(["a", "InternalError"], ["b", "AccessDenied"]) : answer(),
-    );
-    expect(await store.deleteObjects([at("a"), at("b"), at("c")])).toEqual([{ uri: at("b"), code: "AccessDenied" }]);
+  test("of deleted objects is returned, and the request is not repeated", async () => {
+    const objects = ["a", "b", "c"].map((key) => ({ uri: at(key), etag: null }));
+    const list = [
+      ["a", "InternalError"],
+      ["b", "AccessDenied"],
+    ].map(([key, code]) => `<Error><Key>${key}</Key><Code>${code}</Code></Error>`);
+    const body = `<DeleteResult>${list.join("")}</DeleteResult>`;
+    const { store, relay } = await failing(() => ({ kind: "answer", status: 200, body }));
+    expect(await store.deleteObjects(objects)).toEqual([
+      { uri: at("a"), code: "InternalError", isTransient: true },
+      { uri: at("b"), code: "AccessDenied", isTransient: false },
+    ]);
+    await expect(store.deleteObjects(objects.slice(1))).rejects.toMatchObject({ kind: "bad-response" });
     expect(relay.requests).toHaveLength(2);
+    const { store: busy, relay: counted } = await failing(() => errorAnswer(503, "SlowDown"));
+    await expect(busy.deleteObjects(objects)).rejects.toMatchObject({ kind: "unreachable" });
+    expect(counted.requests).toHaveLength(1);
   });
 });
 

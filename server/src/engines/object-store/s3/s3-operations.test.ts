@@ -248,19 +248,34 @@ describe("several objects", () => {
     const names = ["a b", "a+b", "<&>\"'", "ü🎉", "tab\tand\r\nlines", "x%2Fy"].map((name) => at(`many/${name}`));
     for (const uri of names.slice(0, 4)) await s3.store.write(uri, Buffer.from("x"));
     await s3.store.write(at("many/kept"), Buffer.from("x"));
-    expect(await s3.store.deleteObjects([...names, at("many/never")])).toEqual([]);
+    const versions = [...names, at("many/never")].map((uri) => ({ uri, etag: null }));
+    expect(await s3.store.deleteObjects(versions)).toEqual([]);
     const left = (await Array.fromAsync(s3.store.list(at("many/")))).map(({ key }) => key);
     expect(left).toEqual(["many/kept"]);
     const reader = storeWith({ credentials: seaweedFs.readOnlyCredentials });
     // SeaweedFS sometimes refuses the whole request and sometimes each object.
-    const refused = await reader.deleteObjects([at("many/kept")]).then(
+    const refused = await reader.deleteObjects([{ uri: at("many/kept"), etag: null }]).then(
       ([failure]) => failure?.code,
       (error: unknown) => (error instanceof ObjectStoreError ? error.code : error),
     );
     expect(refused).toBe("AccessDenied");
-    await expect(s3.store.deleteObjects([at("a"), "s3://other-bucket/a"])).rejects.toMatchObject({
-      kind: "bad-request",
-    });
+    const ofTwoBuckets = [at("a"), "s3://other-bucket/a"].map((uri) => ({ uri, etag: null }));
+    await expect(s3.store.deleteObjects(ofTwoBuckets)).rejects.toMatchObject({ kind: "bad-request" });
+  });
+
+  test("are deleted only in the given version", async () => {
+    const names = ["same", "changed", "same\u0001", "changed\u0001"].map((name) => at(`version/${name}`));
+    const versions = await Promise.all(
+      names.map(async (uri) => ({ uri, etag: (await s3.store.write(uri, Buffer.from("old"))).etag })),
+    );
+    const changed = names.filter((uri) => uri.includes("changed"));
+    for (const uri of changed) await s3.store.write(uri, Buffer.from("new"));
+    const failures = await s3.store.deleteObjects([...versions, { uri: at("version/never"), etag: "0".repeat(32) }]);
+    expect(failures.map(({ uri, code }) => `${uri} ${code}`).toSorted()).toEqual(
+      changed.map((uri) => `${uri} PreconditionFailed`).toSorted(),
+    );
+    const left = await Array.fromAsync(s3.store.list(at("version/")));
+    expect(left.map(({ uri }) => uri).toSorted()).toEqual(changed.toSorted());
   });
 
   test("are listed in pages, each exactly once, with their size, time, ETag and storage class", async () => {

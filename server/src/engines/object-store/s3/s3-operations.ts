@@ -28,8 +28,11 @@ export interface S3Store extends ObjectStore {
   abortUpload(upload: Upload, options?: CallOptions): Promise<void>;
   /** Uploads below the prefix that are neither completed nor aborted. */
   openUploads(prefixUri: string, options?: CallOptions): AsyncIterable<Upload>;
-  /** At most 1,000 objects of one bucket. Returns the failures. */
-  deleteObjects(uris: readonly string[], options?: CallOptions): Promise<readonly DeleteFailure[]>;
+  /**
+   * At most 1,000 objects of one bucket. Returns the failures. Sends each request once, because a repeated delete may delete
+   * what was written after the first: the caller looks again before it tries again.
+   */
+  deleteObjects(objects: readonly ObjectVersion[], options?: CallOptions): Promise<readonly DeleteFailure[]>;
   /** Like `list`, in pages and in no order: the key space is split so that several pages are read at the same time. */
   listPages(prefixUri: string, options?: ListPagesOptions): AsyncIterable<readonly ListedObject[]>;
   /** Requests that were repeated so far. */
@@ -136,9 +139,16 @@ export interface Written {
   readonly isVerified: boolean;
 }
 
+export interface ObjectVersion {
+  readonly uri: string;
+  /** Delete the object only if it has this ETag. Some stores ignore it, others refuse the request. Null: any. */
+  readonly etag: string | null;
+}
+
 export interface DeleteFailure {
   readonly uri: string;
   readonly code: string;
+  readonly isTransient: boolean;
 }
 
 export interface ListPagesOptions extends CallOptions {

@@ -93,7 +93,7 @@ export function s3Store(given: S3StoreOptions): S3Store {
     completeUpload: (created, parts, partOptions) => completeUpload(client, created, parts, partOptions),
     abortUpload: (created, callOptions) => abortUpload(client, created, callOptions),
     openUploads: (prefixUri, callOptions) => openUploads(client, prefixUri, callOptions),
-    deleteObjects: (uris, callOptions) => deleteObjects(client, uris, callOptions),
+    deleteObjects: (objects, callOptions) => deleteObjects(client, objects, callOptions),
     listPages: (prefixUri, pagesOptions) => listObjectPages(client, s3UriOf(prefixUri), { ...pagesOptions, pageSize }),
     get retryCount() {
       return client.retryCount;

@@ -118,10 +118,13 @@ export interface ListedPart {
   readonly crc32: string | null;
 }
 
-/** Quiet: the response lists only failures. */
-export function formatDeleteList(keys: readonly string[]): string {
-  const objects = keys.map((key) => `<Object><Key>${escape(key)}</Key></Object>`).join("");
-  return `<Delete xmlns="${NAMESPACE}"><Quiet>true</Quiet>${objects}</Delete>`;
+/** An object with an ETag is deleted only if it still has it. Quiet: the response lists only failures. */
+export function formatDeleteList(objects: readonly { readonly key: string; readonly etag: string | null }[]): string {
+  const list = objects.map(({ key, etag }) => {
+    const condition = etag === null ? "" : `<ETag>&quot;${escape(etag)}&quot;</ETag>`;
+    return `<Object><Key>${escape(key)}</Key>${condition}</Object>`;
+  });
+  return `<Delete xmlns="${NAMESPACE}"><Quiet>true</Quiet>${list.join("")}</Delete>`;
 }
 
 /** XML cannot express most control characters, and a parser may replace carriage returns. */

@@ -8,6 +8,7 @@ import {
   lastName,
   NO_ATTRIBUTES,
   type FoundFile,
+  type KeptSource,
   type OutputWriter,
   type RemovableFile,
   type Storage,
@@ -61,8 +62,9 @@ export function fileStorage(rootDir: string, salt: string, mayReplace: boolean):
     },
     create: (uri) => Promise.resolve(named(uri, () => fileWriter(files, uri, pathOf(uri)))),
     remove(sources) {
-      for (const source of sources) removeUnchanged(source, find(source.uri), () => files.remove(pathOf(source.uri)));
-      return Promise.resolve();
+      return Promise.resolve(
+        sources.flatMap((source) => removeFile(source, find, () => files.remove(pathOf(source.uri)))),
+      );
     },
     removeOutput(uri) {
       files.remove(pathOf(uri));
@@ -125,11 +127,23 @@ function fileAndFolder(uri: string, error: unknown): unknown {
   });
 }
 
-/** Succeeds if the source is gone: another attempt may have deleted it. */
-export function removeUnchanged(source: RemovableFile, found: FoundFile | undefined, remove: () => void): void {
-  if (found === undefined) return;
-  if (!isUnchanged(source, found)) throw changedSource(source.uri);
-  remove();
+/** Looks and deletes at once. Returns the source if it still exists. */
+function removeFile(
+  source: RemovableFile,
+  find: (uri: string) => FoundFile | undefined,
+  remove: () => void,
+): KeptSource[] {
+  const { uri } = source;
+  try {
+    const found = find(uri);
+    if (found === undefined) return []; // another attempt may have deleted it
+    if (!isUnchanged(source, found)) return [{ uri, why: "changed", detail: "" }];
+    remove();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    return [{ uri, why: "refused", detail: error.code ?? error.message }];
+  }
 }
 
 type FileVersion = Pick<FoundFile, "size" | "modifiedMs">;
@@ -140,10 +154,6 @@ export function isUnchanged(source: FileVersion, found: FileVersion): boolean {
 
 export function changedWhileCopied(uri: string): CopyError {
   return new CopyError(`${uri}: the file has changed while it was copied`);
-}
-
-export function changedSource(uri: string): CopyError {
-  return new CopyError(`${uri}: not deleted, because it has changed since it was copied`);
 }
 
 /** Empty for the root itself. */

@@ -4,6 +4,7 @@ import { remote, status, useScriptedWebHdfs, type Serve } from "../../../../test
 import { hdfsStorage } from "./hdfs-storage.ts";
 import { NO_ATTRIBUTES, type OutputWriter } from "./storage.ts";
 
+const removal = { retries: 0, onRetry: () => undefined };
 const { listen, storeAt } = useScriptedWebHdfs();
 const MIB = 1024 * 1024;
 
@@ -35,7 +36,7 @@ test("a folder is listed page by page, whatever the number of its entries", asyn
   };
   // A sorted listing would need more memory.
   const store = storeAt(await listen(serve), { maxHeldBytes: 100_000 });
-  const pages = hdfsStorage(store, new AbortController().signal).list("hdfs:///in");
+  const pages = hdfsStorage(store, removal, new AbortController().signal).list("hdfs:///in");
   const found: string[] = [];
   let askedAtFirst = 0;
   for await (const page of pages) {
@@ -60,7 +61,7 @@ describe("an output of several parts", () => {
       }),
     );
     const plan = { bytes: 3 * MIB, attributes: NO_ATTRIBUTES };
-    return hdfsStorage(store, new AbortController().signal).create("hdfs:///out", plan);
+    return hdfsStorage(store, removal, new AbortController().signal).create("hdfs:///out", plan);
   }
 
   const part = (number: number) => ({ number, offset: (number - 1) * MIB, bytes: [Buffer.alloc(MIB)] });

@@ -4,15 +4,17 @@ import type { ObjectStore } from "../../object-store/object-store.ts";
 import type { HdfsStore } from "../../object-store/hdfs/hdfs-store.ts";
 import { CopyError } from "../copy-error.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
-import { changedWhileCopied, isUnchanged, removeUnchanged } from "./file-storage.ts";
-import { lastName, NO_ATTRIBUTES, nameBelow, type FoundFile, type OutputWriter, type Storage } from "./storage.ts";
+import { changedWhileCopied, isUnchanged } from "./file-storage.ts";
+import { removeTogether, type RemovalRetries } from "./remove-sources.ts";
+import { lastName, NO_ATTRIBUTES, nameBelow } from "./storage.ts";
+import type { FoundFile, KeptSource, OutputWriter, RemovableFile, Storage } from "./storage.ts";
 
 const PIECE_BYTES = 256 * 1024;
 /** Less than the ten seconds between SIGTERM and the kill. */
 const REMOVE_MS = 8_000;
 
 /** The account's HDFS. */
-export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
+export function hdfsStorage(store: HdfsStore, removal: RemovalRetries, signal: AbortSignal): Storage {
   const find = async (uri: string): Promise<FoundFile | undefined> => {
     if (uri.endsWith("/")) return undefined;
     try {
@@ -51,12 +53,15 @@ export function hdfsStorage(store: HdfsStore, signal: AbortSignal): Storage {
     },
     create: (uri) => Promise.resolve(hdfsWriter(store, uri, signal, (bytes) => verifySize(find, uri, bytes))),
     async remove(sources) {
+      const deleteOnce = async (files: readonly RemovableFile[]): Promise<[]> => {
+        for (const { uri } of files) await store.deleteOnce(uri, { signal });
+        return [];
+      };
+      const kept: KeptSource[] = [];
       for (const source of sources) {
-        const found = await find(source.uri);
-        let isWanted = false;
-        removeUnchanged(source, found, () => (isWanted = true));
-        if (isWanted) await store.delete(source.uri, { signal });
+        kept.push(...(await removeTogether([source], { ...removal, find, isUnchanged, deleteOnce, signal })));
       }
+      return kept;
     },
     removeOutput: (uri) => store.delete(uri, { signal }),
     removeUnfinished: (uri) => store.removeUnfinished(uri, { signal }),

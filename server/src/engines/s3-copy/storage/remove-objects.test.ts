@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ObjectVersion } from "../../object-store/s3/s3-operations.ts";
 import { removeObjects } from "./remove-objects.ts";
 
 test("an object is deleted soon after it was checked, whatever the number of objects", async () => {
@@ -13,11 +14,13 @@ test("an object is deleted soon after it was checked, whatever the number of obj
     mostWaiting = Math.max(mostWaiting, checked.size);
     return Promise.resolve({ size: 1, modifiedMs: 0, etag: "e", storageClass: null });
   };
-  const deleteObjects = (uris: readonly string[]) => {
-    for (const uri of uris) if (checked.delete(uri)) deleted.push(uri);
+  const deleteObjects = (objects: readonly ObjectVersion[]) => {
+    for (const { uri } of objects) if (checked.delete(uri)) deleted.push(uri);
     return Promise.resolve([]);
   };
-  await removeObjects(sources, { deleteObjects }, find, new AbortController().signal);
+  const { signal } = new AbortController();
+  const removal = { store: { deleteObjects }, find, retries: 0, onRetry: () => undefined, signal };
+  expect(await removeObjects(sources, removal)).toEqual([]);
   expect(deleted).toEqual(sources.map(({ uri }) => uri));
   expect(mostWaiting).toBeLessThanOrEqual(100);
 });

@@ -1,42 +1,68 @@
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { parseObjectUri } from "../../object-store/object-uri.ts";
-import type { S3Store } from "../../object-store/s3/s3-operations.ts";
-import { CopyError } from "../copy-error.ts";
-import { changedSource } from "./file-storage.ts";
-import type { RemovableFile, Storage } from "./storage.ts";
+import { isTransientError } from "../../object-store/s3/s3-failure.ts";
+import type { ObjectVersion, S3Store } from "../../object-store/s3/s3-operations.ts";
+import { removeTogether, type Removal, type RemovalFailure } from "./remove-sources.ts";
+import type { FoundFile, KeptSource, RemovableFile } from "./storage.ts";
 
-/** Few, because an object that changes between its check and its deletion is lost. */
-const DELETES_AT_ONCE = 96;
-const HEADS_AT_ONCE = 32;
+/** Few, because stores without conditional deletes lose an object that changes between the look and its deletion. */
+const DELETE_BATCH = 96;
+
+/** Codes of stores that do not know the condition of a delete. */
+const CONDITION_REFUSALS: ReadonlySet<string> = new Set([
+  "InvalidArgument",
+  "InvalidRequest",
+  "MalformedXML",
+  "NotImplemented",
+]);
+
+export interface ObjectRemoval extends Omit<Removal, "deleteOnce" | "isUnchanged"> {
+  readonly store: Pick<S3Store, "deleteObjects">;
+}
 
 /** Deletes objects, of any buckets, that have not changed since they were copied. */
 export async function removeObjects(
   sources: readonly RemovableFile[],
-  store: Pick<S3Store, "deleteObjects">,
-  find: Storage["find"],
-  signal: AbortSignal,
-): Promise<void> {
+  { store, ...removal }: ObjectRemoval,
+): Promise<KeptSource[]> {
+  const deleteOnce = conditionalDelete(store, removal.signal);
+  const kept: KeptSource[] = [];
   for (const ofBucket of Map.groupBy(sources, ({ uri }) => parseObjectUri(uri).bucket).values()) {
-    for (let from = 0; from < ofBucket.length; from += DELETES_AT_ONCE) {
-      const there = await stillUnchanged(ofBucket.slice(from, from + DELETES_AT_ONCE), find);
-      const failures = await store.deleteObjects(there, { signal });
-      const [first] = failures;
-      if (first === undefined) continue;
-      const others = failures.length === 1 ? "" : ` and ${failures.length - 1} more`;
-      throw new CopyError(`${first.uri}${others}: the source could not be deleted (${first.code})`);
+    for (let from = 0; from < ofBucket.length; from += DELETE_BATCH) {
+      const batch = ofBucket.slice(from, from + DELETE_BATCH);
+      kept.push(...(await removeTogether(batch, { ...removal, deleteOnce, isUnchanged: isSameObject })));
     }
   }
+  return kept;
 }
 
-async function stillUnchanged(sources: readonly RemovableFile[], find: Storage["find"]): Promise<string[]> {
-  const there: string[] = [];
-  for (let from = 0; from < sources.length; from += HEADS_AT_ONCE) {
-    const checks = sources.slice(from, from + HEADS_AT_ONCE).map(async (source) => {
-      const found = await find(source.uri);
-      if (found === undefined) return; // an earlier attempt has deleted it
-      if (found.size !== source.size || found.etag !== source.etag) throw changedSource(source.uri);
-      there.push(source.uri);
+/** Deletes objects only with the ETag of the copied version. If the store does not know this, it is tried without. */
+function conditionalDelete(store: Pick<S3Store, "deleteObjects">, signal: AbortSignal): Removal["deleteOnce"] {
+  let isConditional = true;
+  return async (sources) => {
+    const wasConditional = isConditional;
+    const objects = sources.map(({ uri, etag }) => ({ uri, etag: wasConditional ? etag : null }));
+    const failures = await store
+      .deleteObjects(objects, { signal })
+      .catch((error: unknown) => refusalOfAll(objects, error));
+    return failures.map((failure) => {
+      if (!wasConditional || !CONDITION_REFUSALS.has(failure.code)) return failure;
+      isConditional = false;
+      return { ...failure, isTransient: true };
     });
-    await Promise.all(checks);
-  }
-  return there;
+  };
+}
+
+/** The store has answered that it does not accept the request. */
+function refusalOfAll(objects: readonly ObjectVersion[], error: unknown): readonly RemovalFailure[] {
+  if (!(error instanceof ObjectStoreError) || error.kind !== "bad-request") throw error;
+  const { code = "NotImplemented" } = error;
+  return objects.map(({ uri }) => ({ uri, code, isTransient: isTransientError(error) }));
+}
+
+/** An object without an ETag is recognized by its time, which some answers give in whole seconds. */
+function isSameObject(source: RemovableFile, found: FoundFile): boolean {
+  if (found.size !== source.size) return false;
+  if (source.etag === null) return Math.abs(found.modifiedMs - source.modifiedMs) < 1000;
+  return found.etag === source.etag;
 }

@@ -12,12 +12,14 @@ import { CopyError } from "../copy-error.ts";
 import type { Journal } from "../journal.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 import { removeObjects } from "./remove-objects.ts";
+import type { RemovalRetries } from "./remove-sources.ts";
 import { joinPieces } from "./join-pieces.ts";
 import { SourceKey } from "./source-key.ts";
 import {
   lastName,
   nameBelow,
   type FoundFile,
+  type KeptSource,
   type OutputPlan,
   type OutputWriter,
   type Range,
@@ -34,6 +36,7 @@ export interface S3StorageOptions {
   /** The key for sources that are encrypted with a customer's key; null: none was given. */
   readonly sourceKey: string | null;
   readonly journal: Pick<Journal, "noteUpload" | "noteClosed">;
+  readonly removal: RemovalRetries;
   readonly signal: AbortSignal;
 }
 
@@ -202,8 +205,9 @@ export class S3Storage implements Storage {
     return other instanceof S3Storage && this.store.sharesService(other.store);
   }
 
-  remove(sources: readonly RemovableFile[]): Promise<void> {
-    return removeObjects(sources, this.store, (uri) => this.find(uri), this.#options.signal);
+  remove(sources: readonly RemovableFile[]): Promise<readonly KeptSource[]> {
+    const { removal, signal } = this.#options;
+    return removeObjects(sources, { ...removal, store: this.store, find: (uri) => this.find(uri), signal });
   }
 
   removeTemporary(uri: string): Promise<void> {

@@ -22,8 +22,8 @@ export interface Storage {
   write(uri: string, bytes: Buffer, attributes: ObjectAttributes): Promise<void>;
   /** Begins a file of several parts. */
   create(uri: string, plan: OutputPlan): Promise<OutputWriter>;
-  /** Deletes sources that have not changed since they were copied. Fails if one of them cannot be deleted. */
-  remove(sources: readonly RemovableFile[]): Promise<void>;
+  /** Deletes sources that have not changed since they were copied. Returns those that may still exist. */
+  remove(sources: readonly RemovableFile[]): Promise<readonly KeptSource[]>;
   /** Removes an output that an earlier attempt of the same copy wrote. Succeeds if there is none. */
   removeOutput(uri: string): Promise<void>;
   /** Removes what a killed process has left of an output. */
@@ -50,6 +50,15 @@ export interface ReadBytes {
 
 export type FoundFile = Pick<SourceFile, "size" | "modifiedMs" | "etag" | "storageClass">;
 export type RemovableFile = Pick<SourceFile, "uri" | "size" | "modifiedMs" | "etag">;
+
+/** A source that was not deleted, or may not have been. */
+export interface KeptSource {
+  readonly uri: string;
+  /** `unknown`: the store did not answer, neither to the request nor to the question whether the source still exists. */
+  readonly why: "changed" | "refused" | "unknown";
+  /** The error of the store; empty for changed sources. */
+  readonly detail: string;
+}
 
 export interface OutputPlan {
   /** Undefined: the size is known only at the end. */

@@ -15,6 +15,7 @@ import type { CopyOptions } from "../options/copy-options.ts";
 import { fileStorage } from "./file-storage.ts";
 import { hdfsStorage } from "./hdfs-storage.ts";
 import { checkTransport, endpointUrl, isProtected, partitionOf } from "./s3-endpoint.ts";
+import type { RemovalRetries } from "./remove-sources.ts";
 import { S3Storage } from "./s3-storage.ts";
 import type { SpoolPlace, Storage } from "./storage.ts";
 
@@ -43,6 +44,8 @@ export class Storages {
   /** The stores that may repeat requests. */
   readonly #stores: (S3Store | HdfsStore)[] = [];
   readonly #checkAddress: CheckAddress;
+  readonly #removal: RemovalRetries;
+  #repeatedDeletes = 0;
   #spooled = 0;
   /** The first source: all others are in the same kind of store. */
   #source: string | null;
@@ -51,6 +54,8 @@ export class Storages {
   constructor(given: OpenOptions) {
     this.#given = given;
     this.#checkAddress = (address) => addressRefusal(address, given.request.allowedNetworks) ?? null;
+    const onRetry = (): void => void (this.#repeatedDeletes += 1);
+    this.#removal = { retries: given.limits?.retries ?? RETRIES, onRetry };
     const { src, dest, encryption, tmpDir } = given.options;
     if (tmpDir !== null && parseObjectUri(tmpDir).scheme === "s3") {
       throw new CopyArgumentError(
@@ -136,7 +141,7 @@ export class Storages {
 
   /** Requests that were repeated so far. */
   get retryCount(): number {
-    return this.#stores.reduce((sum, store) => sum + store.retryCount, 0);
+    return this.#stores.reduce((sum, store) => sum + store.retryCount, this.#repeatedDeletes);
   }
 
   async close(): Promise<void> {
@@ -153,7 +158,7 @@ export class Storages {
         return this.#once("file", () => fileStorage(fileRoot, journal.id, mayExist(options)));
       case "hdfs": {
         if (hdfs === null) throw new CopyError("the account has no HDFS: set hdfs_http_address of the account");
-        return this.#once("hdfs", () => hdfsStorage(this.#hdfsStore(hdfs), signal));
+        return this.#once("hdfs", () => hdfsStorage(this.#hdfsStore(hdfs), this.#removal, signal));
       }
     }
   }
@@ -191,6 +196,7 @@ export class Storages {
         // The destination needs it too, because it gets the requests of copies inside the store.
         sourceKey: isProtected(endpoint) ? key : null,
         journal,
+        removal: this.#removal,
         signal,
       });
     });
