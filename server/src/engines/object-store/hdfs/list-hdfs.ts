@@ -124,13 +124,27 @@ export async function* readHdfsFolder(
     const page = await orMissing(readPage(last));
     if (page === undefined) return;
     const { entries, left } = page;
+    if (!entries.every(({ name }) => isAfterName(name, last))) {
+      throw unreadable(folder.subject, new Error("the listing comes back to names that it has listed before"));
+    }
     yield entries.filter(({ name }) => name !== ""); // a file lists itself with an empty name
     if (left === 0) return;
     seen += entries.length;
     const before = last;
     last = entries.at(-1)?.name ?? before;
-    if (last === before) throw unreadable(folder.subject, new Error("the listing repeats a page"));
+    if (last === before) throw unreadable(folder.subject, new Error("the listing does not advance"));
     if (seen > maxEntries)
       throw unreadable(folder.subject, new Error(`the listing has more than ${maxEntries} entries`));
   }
+}
+
+/** By bytes. HDFS compares them with a sign, so that names with other characters than ASCII come first. */
+function isAfterName(name: string, last: string): boolean {
+  if (last === "") return true;
+  const [one, other] = [Buffer.from(name), Buffer.from(last)];
+  return one.compare(other) > 0 || withSign(one).compare(withSign(other)) > 0;
+}
+
+function withSign(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte) => byte ^ 0x80));
 }

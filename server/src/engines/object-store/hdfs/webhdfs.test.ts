@@ -253,10 +253,40 @@ describe("an endless listing", () => {
     await expect(Array.fromAsync(store.list("hdfs:///t/n=000003-99"))).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("that repeats its page is an error", async () => {
-    const FileStatus = [{ pathSuffix: "a", type: "DIRECTORY", length: 0, modificationTime: 1 }];
-    const page = { DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries: 1 } };
-    const store = storeAt(await listen((_, response) => response.end(JSON.stringify(page))));
-    await expect(Array.fromAsync(store.folder("hdfs:///t"))).rejects.toMatchObject({ kind: "bad-response" });
+  test.each([0, 1])(
+    "that repeats a page is an error, even if it is the last one: %i entries are left",
+    async (left) => {
+      const FileStatus = ["a", "b"].map((name) => ({ pathSuffix: name, type: "FILE", length: 0, modificationTime: 1 }));
+      let pages = 0;
+      const address = await listen((_, response) => {
+        const remainingEntries = ++pages === 1 ? 2 : left;
+        response.end(
+          JSON.stringify({ DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries } }),
+        );
+      });
+      const names: string[] = [];
+      const reading = (async () => {
+        for await (const { name } of storeAt(address).folder("hdfs:///t")) names.push(name);
+      })();
+      await expect(reading).rejects.toMatchObject({ kind: "bad-response" });
+      expect(names).toEqual(["a", "b"]);
+    },
+  );
+
+  test("may have the order of HDFS, where names with other characters than ASCII come first", async () => {
+    const all = ["ü", "日本", "a", "b"];
+    const address = await listen((request, response) => {
+      const after = new URL(request.url ?? "", "http://here").searchParams.get("startAfter") ?? "";
+      const rest = all.slice(all.indexOf(after) + 1);
+      const FileStatus = rest
+        .slice(0, 1)
+        .map((name) => ({ pathSuffix: name, type: "FILE", length: 0, modificationTime: 1 }));
+      const remainingEntries = rest.length - 1;
+      response.end(
+        JSON.stringify({ DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries } }),
+      );
+    });
+    const found = await Array.fromAsync(storeAt(address).folder("hdfs:///t"));
+    expect(found.map(({ name }) => name)).toEqual(all);
   });
 });

@@ -1,6 +1,7 @@
 import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
-import { unreadable } from "../object-store-error.ts";
+import { ObjectStoreError, unreadable } from "../object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
+import { checkFollows, ListingError } from "./key-order.ts";
 import { RepeatedPages } from "./repeated-pages.ts";
 import { scanListPage } from "./scan-list-page.ts";
 import type { S3Client } from "./s3-client.ts";
@@ -39,21 +40,35 @@ export async function* listObjectPages(
   { concurrency = defaultConcurrency, signal, pageSize }: ListPagesOptions & { pageSize: number },
 ): AsyncGenerator<readonly ListedObject[]> {
   const base = formatObjectUri({ ...uri, key: "" });
+  const ordered = isOrdered(uri);
   const listing = splitListing(
     ({ after, token, prefix = uri.key, maxKeys = pageSize }, pageSignal) => {
       const query: Record<string, string> = token === undefined ? {} : { "continuation-token": token };
       if (after !== undefined) query["start-after"] = after;
       return fetchPage(client, { ...uri, key: prefix }, query, { pageSize: maxKeys, signal: pageSignal });
     },
-    // Directory buckets have no order.
-    { prefix: uri.key, concurrency: uri.bucket.endsWith("--x-s3") ? 1 : concurrency, signal },
+    { prefix: uri.key, concurrency: ordered ? concurrency : 1, isOrdered: ordered, signal },
   );
-  // Spreading the objects (`...`) would take a third of the time of a listing.
-  for await (const page of listing) {
-    yield page.map(({ key, size, modifiedMs, etag, storageClass }) => {
-      return { uri: base + key, key, size, modifiedMs, etag, storageClass };
-    });
+  try {
+    // Spreading the objects (`...`) would take a third of the time of a listing.
+    for await (const page of listing) {
+      yield page.map(({ key, size, modifiedMs, etag, storageClass }) => {
+        return { uri: base + key, key, size, modifiedMs, etag, storageClass };
+      });
+    }
+  } catch (error) {
+    throw explained(error, uri);
   }
+}
+
+/** Directory buckets have no order. */
+function isOrdered({ bucket }: ObjectUri): boolean {
+  return !bucket.endsWith("--x-s3");
+}
+
+function explained(error: unknown, uri: ObjectUri): unknown {
+  if (!(error instanceof ListingError)) return error;
+  return new ObjectStoreError("bad-response", `${formatObjectUri(uri)}: ${error.message}`, { cause: error });
 }
 
 export async function* listFolder(
@@ -86,16 +101,31 @@ interface PagesOptions {
 async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): AsyncGenerator<ListPage> {
   const { signal, pageSize } = options;
   const seen = new RepeatedPages();
-  for (let token: string | null = null; ;) {
-    const query = { ...options.query, ...(token === null ? {} : { "continuation-token": token }) };
-    const page: ListPage = await fetchPage(client, uri, query, { pageSize: pageSize(), signal });
-    yield page;
-    token = page.nextToken;
-    if (token === null) return;
-    if (seen.isRepeated({ token, lastKey: page.entries.at(-1)?.key })) {
-      throw unreadable(formatObjectUri(uri), new Error("the listing repeats a page"));
+  let [lastKey, lastPrefix] = ["", ""];
+  try {
+    for (let token: string | null = null; ;) {
+      const query = { ...options.query, ...(token === null ? {} : { "continuation-token": token }) };
+      const page: ListPage = await fetchPage(client, uri, query, { pageSize: pageSize(), signal });
+      if (isOrdered(uri)) {
+        checkFollows(page.entries, lastKey);
+        checkFollows(page.prefixes.map(asKey), lastPrefix);
+      }
+      yield page;
+      token = page.nextToken;
+      if (token === null) return;
+      if (seen.isRepeated({ token, lastKey: page.entries.at(-1)?.key })) {
+        throw new ListingError("the listing repeats a page");
+      }
+      lastKey = page.entries.at(-1)?.key ?? lastKey;
+      lastPrefix = page.prefixes.at(-1) ?? lastPrefix;
     }
+  } catch (error) {
+    throw explained(error, uri);
   }
+}
+
+function asKey(key: string): { readonly key: string } {
+  return { key };
 }
 
 async function fetchPage(

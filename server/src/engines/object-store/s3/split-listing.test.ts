@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ListingError } from "./key-order.ts";
 import type { PageEntry } from "./s3-xml.ts";
 import { splitListing, type FetchPage } from "./split-listing.ts";
 
@@ -128,6 +129,41 @@ describe("a split listing", () => {
     expect(keys.filter((each) => !deleted.has(each) && !listed.keys.includes(each))).toEqual([]);
   });
 
+  test.each([
+    ["bytes", byBytes],
+    ["folders", byFolders],
+  ])(
+    "of a store ordered by %s has every key once that stays, whatever is added or removed meanwhile",
+    async (_, order) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.uniqueArray(key, { minLength: 1, maxLength: 100 }),
+          fc.array(key, { maxLength: 40 }),
+          fc.integer({ min: 1, max: 5 }),
+          fc.nat(),
+          async (stable, changing, pageSize, seed) => {
+            const staying = new Set(stable);
+            const present = new Set(stable);
+            let requests = seed;
+            const fetchPage: FetchPage = (request, signal) => {
+              const page = storeOf([...present], order, pageSize)(request, signal);
+              // Each request is followed by a change: a key appears, or disappears again.
+              const changed = changing[requests++ % Math.max(1, changing.length)];
+              if (changed !== undefined && !staying.has(changed) && !present.delete(changed)) present.add(changed);
+              return page;
+            };
+            const listed = await listAll(fetchPage, "p/", 1 + (seed % 8), seed).catch(unlessTooFast);
+            fc.pre(listed !== undefined);
+            const { keys } = listed;
+            expect(keys.filter((each) => staying.has(each)).toSorted()).toEqual(stable.toSorted());
+            expect(new Set(keys).size).toBe(keys.length);
+          },
+        ),
+        { numRuns: 300 },
+      );
+    },
+  );
+
   test("reports the failure of a page, and continues without a probe that the store refuses", async () => {
     const keys = Array.from({ length: 500 }, (_, index) => `p/${index}`);
     const store = storeOf(keys, byBytes, 10);
@@ -158,11 +194,29 @@ describe("a split listing", () => {
   });
 });
 
+/** The store is asked for its order by two keys, and both are gone. */
+function unlessTooFast(error: unknown): undefined {
+  if (!(error instanceof ListingError && error.message === "the keys change too fast to be listed")) throw error;
+}
+
+const entry = (name: string): PageEntry => ({ key: name, size: 1, modifiedMs: 0, etag: null, storageClass: null });
+
+test.each([
+  ["comes twice", ["p/a", "p/b"], ["p/a", "p/b"]],
+  ["begins with the last key of the previous one", ["p/a", "p/b"], ["p/b", "p/c"]],
+  ["goes back at its end", ["p/b", "p/c"], ["p/d", "p/a"]],
+])("a listing fails if a page %s", async (_, first, second) => {
+  const fetchPage: FetchPage = ({ token }) => {
+    const names = token === undefined ? first : second;
+    return Promise.resolve({ entries: names.map(entry), prefixes: [], nextToken: token === undefined ? "t" : null });
+  };
+  await expect(listAll(fetchPage, "p/", 1)).rejects.toThrow("the listing comes back to keys");
+});
+
 test("a listing that comes back to an earlier page fails", async () => {
   const fetchPage: FetchPage = ({ token }) => {
-    const [key, nextToken] = token === "A" ? ["p/b", "B"] : ["p/a", "A"];
-    const entry: PageEntry = { key, size: 1, modifiedMs: 0, etag: null, storageClass: null };
-    return Promise.resolve({ entries: [entry], prefixes: [], nextToken });
+    const [name, nextToken] = token === "A" ? ["p/b", "B"] : ["p/a", "A"];
+    return Promise.resolve({ entries: [entry(name)], prefixes: [], nextToken });
   };
-  await expect(listAll(fetchPage, "p/")).rejects.toThrow("the listing repeats a page");
+  await expect(listAll(fetchPage, "p/")).rejects.toThrow(/^the listing (repeats a page|comes back to keys)/);
 });

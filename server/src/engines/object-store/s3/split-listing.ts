@@ -1,4 +1,4 @@
-import { compareUtf8 } from "../../../lib/compare-utf8.ts";
+import { byBytes, byFolders, checkFollows, isAfter, isAmbiguous, ListingError, type KeyOrder } from "./key-order.ts";
 import { RepeatedPages } from "./repeated-pages.ts";
 import type { ListPage, PageEntry } from "./s3-xml.ts";
 import { commonLength, splitPoint } from "./split-point.ts";
@@ -8,10 +8,10 @@ import { commonLength, splitPoint } from "./split-point.ts";
  * a listing can begin after any text, so the space is split into ranges: a probe starts somewhere in a range; if it finds
  * keys, its first key becomes the end of the range and the beginning of a new one.
  *
- * Every key is listed exactly once, whatever the order of the store, because a range ends only where it meets the first key
- * of the next range: a probe returns the rest of the sequence that the range itself would list. Keys are compared only to
- * decide whether the range has already passed that key. Then they must compare alike in both known orders: by bytes (S3),
- * and folder by folder.
+ * Every key is listed exactly once, in both known orders (`key-order.ts`): a range ends where it meets the first key of the
+ * next range, because a probe returns the rest of the sequence that the range itself would list. That key may be deleted
+ * meanwhile, and even be there again. So a range also ends at the first key that comes after it. Where that depends on the
+ * order, the store is asked.
  */
 export interface PageRequest {
   readonly after?: string | undefined;
@@ -26,6 +26,8 @@ export type FetchPage = (request: PageRequest, signal: AbortSignal) => Promise<L
 export interface SplitOptions {
   readonly prefix: string;
   readonly concurrency: number;
+  /** False: the store has no order. Then `concurrency` must be 1. */
+  readonly isOrdered?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -80,6 +82,8 @@ class SplitListing {
   #pageCount = 0;
   #emptyProbes = 0;
   #canSplit = true;
+  /** Undefined: not known yet, and hardly ever needed. */
+  #order: KeyOrder | undefined;
   #failure: { readonly error: unknown } | undefined;
   #change = Promise.withResolvers<void>();
 
@@ -142,8 +146,9 @@ class SplitListing {
     const page = await this.#fetchPage({ token }, this.#signal);
     const { nextToken, entries } = page;
     if (nextToken !== null && pages.isRepeated({ token: nextToken, lastKey: entries.at(-1)?.key })) {
-      throw new Error("the listing repeats a page");
+      throw new ListingError("the listing repeats a page");
     }
+    if (this.#options.isOrdered !== false) checkFollows(entries, range.last);
     await this.#accept(range, page);
     range.isFetching = false;
   }
@@ -153,23 +158,35 @@ class SplitListing {
     const { nextFirst } = range;
     range.last = entries.at(-1)?.key ?? range.last; // at once: a probe must not end the range inside this page
     range.pagePosition = commonLength(entries[0]?.key ?? "", range.last);
-    const found = nextFirst === null ? -1 : entries.findIndex(({ key }) => key === nextFirst);
-    const isPassed = nextFirst !== null && found === -1 && (await this.#isMissed(nextFirst, range.last));
-    const own = isPassed
-      ? entries.filter(({ key }) => compareUtf8(key, nextFirst) < 0)
-      : entries.slice(0, found === -1 ? undefined : found);
+    const own = nextFirst === null ? entries : await this.#before(nextFirst, entries);
     if (own.length > 0) this.#ready.push(own);
     range.token = nextToken ?? undefined;
     range.pageCount += 1;
     this.#pageCount += 1;
-    if (found !== -1 || isPassed || nextToken === null) this.#ranges.delete(range);
+    if (own.length < entries.length || nextToken === null) this.#ranges.delete(range);
   }
 
-  /** The first key of the next range may have been deleted after it was listed. */
-  async #isMissed(nextFirst: string, last: string): Promise<boolean> {
-    if (compareUtf8(last, nextFirst) < 0) return false;
-    const { entries } = await this.#fetchPage({ prefix: nextFirst, maxKeys: 1 }, this.#signal);
-    return entries[0]?.key !== nextFirst;
+  /** The entries that come before the first key of the next range. That key may be gone. */
+  async #before(nextFirst: string, entries: readonly PageEntry[]): Promise<readonly PageEntry[]> {
+    const last = entries.at(-1)?.key ?? "";
+    if (isAfter(nextFirst, last)) return entries;
+    const found = entries.findIndex(({ key }) => key === nextFirst);
+    if (found !== -1) return entries.slice(0, found);
+    const ambiguous = entries.find(({ key }) => isAmbiguous(key, nextFirst))?.key;
+    const order = ambiguous === undefined ? byBytes : (this.#order ??= await this.#askOrder(ambiguous, nextFirst));
+    return entries.filter(({ key }) => order(key, nextFirst) < 0);
+  }
+
+  /** Asks which of two keys the store lists after the other. Both may be deleted meanwhile. */
+  async #askOrder(one: string, other: string): Promise<KeyOrder> {
+    for (const [key, after] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const { entries } = await this.#fetchPage({ prefix: key, after, maxKeys: 1 }, this.#signal);
+      if (entries[0]?.key === key) return byBytes(key, after) > 0 ? byBytes : byFolders;
+    }
+    throw new ListingError("the keys change too fast to be listed");
   }
 
   #startProbe(): boolean {
@@ -236,11 +253,6 @@ function newRange(nextFirst: string | null, high: string | null, position: numbe
     isFetching: false,
     isProbed: false,
   };
-}
-
-/** In both known orders. */
-function isAfter(key: string, other: string): boolean {
-  return compareUtf8(key, other) > 0 && compareUtf8(key.replaceAll("/", "\0"), other.replaceAll("/", "\0")) > 0;
 }
 
 function isBeforeNext(key: string, nextFirst: string | null): boolean {

@@ -231,12 +231,12 @@ export class OutputTransfer {
     uri: string,
     { attributes = NO_ATTRIBUTES, expectedBytes = 0 }: { attributes?: ObjectAttributes; expectedBytes?: number } = {},
   ): Promise<number> {
-    const { to, bufferBytes } = this.#options;
+    const { to, bufferBytes, signal } = this.#options;
     const partBytes = this.#partBytes(expectedBytes);
     const mostParts = mostPartsOf(to.scheme);
     const sizes = new PartSizes({ partBytes, bufferBytes, budget: this.#budget, mostParts });
     try {
-      const parts = cutParts(contents, (number) => sizes.sizeOf(number))[Symbol.asyncIterator]();
+      const parts = cutParts(untilAborted(contents, signal), (number) => sizes.sizeOf(number))[Symbol.asyncIterator]();
       const first = await parts.next();
       const second = first.done === true ? first : await parts.next();
       if (second.done === true) {
@@ -288,6 +288,14 @@ export class OutputTransfer {
     const { copy, bufferBytes, to } = this.#options;
     const share = Math.max(LEAST_PART_BYTES, Math.floor(bufferBytes / PARTS_IN_MEMORY));
     return Math.max(Math.min(copy.chunkSizeMiB * MIB, share), Math.ceil(totalBytes / mostPartsOf(to.scheme)));
+  }
+}
+
+/** A small source can expand to gigabytes: a copy that was told to end must not go on writing them. */
+async function* untilAborted(contents: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const piece of contents) {
+    signal.throwIfAborted();
+    yield piece;
   }
 }
 
