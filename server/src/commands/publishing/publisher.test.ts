@@ -216,6 +216,29 @@ describe("results and logs of an account with storage on S3", () => {
     await Promise.all(asked);
   });
 
+  test("do not wait for the storages of several other accounts that answer with a byte now and then", async () => {
+    const sockets = new Set<Socket>();
+    const dripping = createServer((socket) => {
+      sockets.add(socket.on("error", () => undefined).on("data", () => undefined));
+      socket.write("HTTP/1.1 200 OK\r\n");
+      const timer = setInterval(() => socket.write("x-more: 1\r\n"), 500);
+      socket.on("close", () => clearInterval(timer));
+    });
+    await once(dripping.listen(0, "127.0.0.1"), "listening");
+    const { port } = dripping.address() as AddressInfo; // a TCP server that listens has one
+    const slow = Array.from({ length: 5 }, async () => {
+      await run(await accountOnS3(seaweedFs.credentials, `http://127.0.0.1:${port}`), "echo out");
+    });
+    await Promise.all(slow);
+    await vi.waitUntil(() => sockets.size >= 4, PATIENCE);
+    const other = await accountOnS3();
+    const { path } = await run(other, "echo beside");
+    await allDone(other);
+    expect(await object(`${path}/results`)).toBe("beside\n");
+    dripping.close();
+    for (const socket of sockets) socket.destroy();
+  });
+
   test("have a publish_error while the keys are wrong, and are published with the right ones", async () => {
     const account = await accountOnS3({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
     const { id, path } = await run(account, "echo out");

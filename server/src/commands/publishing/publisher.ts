@@ -14,6 +14,7 @@ import {
   openPublishTarget,
   type PublishTarget,
   type PublishTargetOptions,
+  UPLOADS_CONCURRENCY,
   UPLOADS_OF_ACCOUNT,
   type Uploads,
 } from "./uploads.ts";
@@ -31,8 +32,13 @@ export interface PublisherOptions {
 
 /** Attempts of an account that are published together: they share one read of its credentials and one update. */
 const BATCH = 100;
-const ACCOUNTS_AT_ONCE = 4;
+/** As many as the uploads that run at a time, which limit the memory. */
+const ACCOUNTS_CONCURRENCY = UPLOADS_CONCURRENCY;
+/** The next attempts of an account wait for its next turn. */
+const TURN_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** A storage that takes long to fail is tried for a tenth of the time, so that it keeps no slots from other accounts. */
+const PAUSE_PER_MS = 10;
 /** Errors of a single object. All others are errors of the storage and concern every object there. */
 const OBJECT_ERRORS = new Set(["too-large", "bad-request"]);
 
@@ -61,7 +67,7 @@ export class Publisher {
   /** Begins to publish what is due, up to the limit of accounts. Called periodically. */
   async publishDue(): Promise<void> {
     const { db, nodeId } = this.#options;
-    const room = ACCOUNTS_AT_ONCE - this.#underWay.size;
+    const room = ACCOUNTS_CONCURRENCY - this.#underWay.size;
     if (this.#stopped || room === 0) return;
     const now = performance.now();
     const paused = [...this.#pauses].filter(([, { until }]) => until > now).map(([accountId]) => accountId);
@@ -91,8 +97,10 @@ export class Publisher {
 
   /** Never fails. */
   async #publishSome(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<void> {
+    const started = performance.now();
     try {
-      await this.#note(accountId, await this.#publishAll(accountId, attempts));
+      const ends = await this.#publishAll(accountId, attempts);
+      await this.#note(accountId, ends, performance.now() - started);
     } catch (error) {
       this.#options.log.warn(
         { err: error, account: accountId },
@@ -101,7 +109,7 @@ export class Publisher {
     }
   }
 
-  /** Stops at the first failure of the storage; the remaining attempts are not in the result. */
+  /** Stops at the first failure of the storage, or when the turn is over; the remaining attempts are not in the result. */
   async #publishAll(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<End[]> {
     const { targets } = this.#options;
     const ends: End[] = [];
@@ -112,10 +120,11 @@ export class Publisher {
     } catch (error) {
       return attempts.slice(0, 1).map((attempt) => ({ attempt, error }));
     }
+    const turnEnd = performance.now() + TURN_MS;
     const workThrough = async (): Promise<void> => {
       for (const attempt of left) {
         ends.push({ attempt, error: await this.#publish(target, attempt) });
-        if (ends.some(({ error }) => isStorageError(error))) return;
+        if (ends.some(({ error }) => isStorageError(error)) || performance.now() > turnEnd) return;
       }
     };
     try {
@@ -141,7 +150,7 @@ export class Publisher {
     }
   }
 
-  async #note(accountId: number, ends: readonly End[]): Promise<void> {
+  async #note(accountId: number, ends: readonly End[], tookMs: number): Promise<void> {
     const { db, log } = this.#options;
     const done = ends.filter(({ error }) => error === undefined);
     if (done.length > 0)
@@ -157,13 +166,14 @@ export class Publisher {
     }
     const fault = failed.find(({ error }) => isStorageError(error))?.error;
     if (fault === undefined) this.#pauses.delete(accountId);
-    else await this.#pause(accountId, fault);
+    else await this.#pause(accountId, fault, tookMs);
   }
 
-  async #pause(accountId: number, fault: unknown): Promise<void> {
+  async #pause(accountId: number, fault: unknown, tookMs: number): Promise<void> {
     const { db, nodeId, log } = this.#options;
     const failures = (this.#pauses.get(accountId)?.failures ?? 0) + 1;
-    const until = performance.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
+    const pauseMs = Math.max(Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures), PAUSE_PER_MS * tookMs);
+    const until = performance.now() + pauseMs;
     this.#pauses.set(accountId, { failures, until });
     log[failures === 1 ? "warn" : "debug"](
       { err: fault, account: accountId },

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { filePieces } from "../../engines/object-store/object-body.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { KeyedSemaphore, limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
@@ -23,22 +24,30 @@ export interface Uploads {
 }
 
 /** Each upload holds a few parts in memory. */
-const UPLOADS_AT_ONCE = 16;
+export const UPLOADS_CONCURRENCY = 16;
 export const UPLOADS_OF_ACCOUNT = 2;
 /** From this size on, asking whether the object exists costs less than uploading it again. */
 const ASK_FIRST_BYTES = 8 * 1024 * 1024;
 
-export function openUploads(): Uploads {
+/** An upload that is slower than this, after its first minute, ends: it would keep a slot from other accounts. */
+export interface SlowestUpload {
+  readonly graceMs: number;
+  readonly bytesPerMs: number;
+}
+
+const SLOWEST: SlowestUpload = { graceMs: 60_000, bytesPerMs: (256 * 1024) / 1000 };
+
+export function openUploads(slowest = SLOWEST): Uploads {
   const underWay = new Map<string, Promise<void>>();
   const stopping = new AbortController();
-  const inTurn = limitConcurrency(UPLOADS_AT_ONCE);
+  const inTurn = limitConcurrency(UPLOADS_CONCURRENCY);
   const slotsOfAccounts = new KeyedSemaphore<number>(() => UPLOADS_OF_ACCOUNT);
   return {
     put(accountId, store, uri, content) {
       const shared = underWay.get(uri);
       if (shared !== undefined) return shared;
       const own = slotsOfAccounts
-        .run(accountId, () => inTurn(() => upload(store, uri, content, stopping.signal)))
+        .run(accountId, () => inTurn(() => upload(store, uri, content, { slowest, stopping: stopping.signal })))
         .finally(() => underWay.delete(uri));
       underWay.set(uri, own);
       return own;
@@ -47,23 +56,59 @@ export function openUploads(): Uploads {
   };
 }
 
+interface UploadOptions {
+  readonly slowest: SlowestUpload;
+  readonly stopping: AbortSignal;
+}
+
 /** An object of the right size was uploaded completely, so it is not uploaded again. */
-async function upload(store: ObjectStore, uri: string, content: Content, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const size = await content.size();
-  if (size !== undefined && size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
-  const file = content.path === undefined ? undefined : await openPlainFile(content.path);
+async function upload(
+  store: ObjectStore,
+  uri: string,
+  content: Content,
+  { slowest, stopping }: UploadOptions,
+): Promise<void> {
+  stopping.throwIfAborted();
   let sent = 0;
-  const count = (bytes: number): void => {
-    sent += bytes;
+  const tooSlow = new AbortController();
+  const started = performance.now();
+  const check = (): void => {
+    const allowedMs = slowest.graceMs + sent / slowest.bytesPerMs;
+    if (isLocal(uri) || performance.now() - started < allowedMs) return;
+    tooSlow.abort(new ObjectStoreError("unreachable", `${uri}: the object store is too slow`));
   };
+  const watch = setInterval(check, slowest.graceMs / 60);
+  const signal = AbortSignal.any([stopping, tooSlow.signal]);
   try {
-    const body = file?.handle ?? Readable.from(counted(content.read(), count), { objectMode: false });
+    const size = await content.size();
+    if (size !== undefined && size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
+    await put(store, uri, content, { signal, count: (bytes) => (sent += bytes) });
+    if (size === undefined) await content.counted?.(sent);
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+async function put(
+  store: ObjectStore,
+  uri: string,
+  content: Content,
+  { signal, count }: { readonly signal: AbortSignal; readonly count: (bytes: number) => void },
+): Promise<void> {
+  const file = content.path === undefined ? undefined : await openPlainFile(content.path);
+  try {
+    const pieces = file === undefined ? content.read() : filePieces(file.handle);
+    // The store of a folder copies files without reading them.
+    const isCopied = file !== undefined && isLocal(uri);
+    const body = isCopied ? file.handle : Readable.from(counted(pieces, count), { objectMode: false });
     await store.put(uri, body, { signal });
   } finally {
     await file?.handle.close();
   }
-  if (size === undefined) await content.counted?.(sent);
+}
+
+function isLocal(uri: string): boolean {
+  return parseObjectUri(uri).scheme === "file";
 }
 
 async function* counted(pieces: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {

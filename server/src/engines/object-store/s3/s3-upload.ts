@@ -17,6 +17,9 @@ export interface UploadLimits {
   partsInFlight: number;
 }
 
+/** A store that does not answer must not hold the caller for long. */
+const ABORT_MS = 10_000;
+
 export async function upload(
   client: S3Client,
   uri: string,
@@ -57,7 +60,7 @@ async function uploadParts(
     for await (const part of parts) await sender.add(part);
     await completeUpload(client, created, await sender.parts(), { signal });
   } catch (error) {
-    await abortUpload(client, created).catch(() => undefined);
+    await abortUpload(client, created, { signal: AbortSignal.timeout(ABORT_MS) }).catch(() => undefined);
     throw error;
   }
 }
