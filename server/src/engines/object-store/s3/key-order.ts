@@ -29,7 +29,8 @@ export class ListingError extends Error {}
  */
 export function checkFollows(keys: readonly { readonly key: string }[], last: string): void {
   if (last === "") return;
+  // `>` compares UTF-16, as some stores in Java do. It is by far the fastest, and nearly always enough.
   const isFollowing = ({ key }: { readonly key: string }): boolean =>
-    byBytes(key, last) > 0 || byFolders(key, last) > 0;
+    key > last || byBytes(key, last) > 0 || byFolders(key, last) > 0;
   if (!keys.every(isFollowing)) throw new ListingError("the listing comes back to keys that it has listed before");
 }
