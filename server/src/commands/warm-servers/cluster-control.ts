@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
@@ -23,6 +24,7 @@ interface ControlledPlace {
 }
 
 const POLL_INTERVAL_MS = 100;
+const MAX_REASON_LENGTH = 500;
 
 /**
  * Starts and terminates clusters. Commands start their own JVMs, so a cluster is up at once. If no command waits for it, a
@@ -58,7 +60,11 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
   try {
     await server.ready;
   } catch (error) {
-    throw new Fault("unavailable", "its Spark Connect server does not answer, or refuses the token", { cause: error });
+    const isReached = error instanceof ConnectError && error.kind === "failed";
+    const reason = isReached
+      ? error.message.slice(0, MAX_REASON_LENGTH)
+      : "its Spark Connect server does not answer, or refuses the token";
+    throw new Fault("unavailable", reason, { cause: error });
   } finally {
     release();
   }

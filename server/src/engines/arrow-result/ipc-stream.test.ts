@@ -44,6 +44,11 @@ test("an Arrow stream with more messages than Spark ever sends is rejected", () 
   expect(() => splitStream(many)).toThrow("more than 10000 messages");
 });
 
+test("an Arrow schema that is much larger than Spark's is rejected", () => {
+  const wide = streamOf({ ["x".repeat(16 * 1024 * 1024)]: vectorFromArray([1]) });
+  expect(() => splitStream(wide)).toThrow("an Arrow schema has more than 16777216 bytes");
+});
+
 test("a row that would need gigabytes of text is rejected before memory is allocated", () => {
   expect(() => new ByteSink(8).reserve(600 * 1024 * 1024)).toThrow("bytes of text");
 });

@@ -19,6 +19,8 @@ const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
 /** Spark sends a schema and one batch, and a dictionary for each column that has one. */
 const MAX_MESSAGES = 10_000;
+/** It is compared with that of the first batch. Spark's has a few hundred bytes for each column. */
+const MAX_SCHEMA_BYTES = 16 * 1024 * 1024;
 
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
@@ -45,6 +47,7 @@ export function splitStream(stream: Uint8Array): StreamParts {
     if (schemaEnd === 0) {
       columns = columnsOf(message);
       schemaEnd = at;
+      if (schemaEnd > MAX_SCHEMA_BYTES) throw new Error(`an Arrow schema has more than ${MAX_SCHEMA_BYTES} bytes`);
     } else rows += rowsOf(message);
   }
   if (schemaEnd === 0 || at > stream.length) throw new Error("an Arrow stream is truncated");

@@ -58,6 +58,8 @@ const UNSYNCED_LIMIT_BYTES = 2 * SYNC_BYTES;
 const SYNC_AFTER_MS = 100;
 /** Spark fills a batch up to 4 MiB, but puts at least one row into it. */
 const MAX_BATCH_BYTES = 64 * 1024 * 1024;
+/** Headgate requests parts of 2 MiB. */
+const MAX_BATCH_PARTS = 1000;
 
 /** Overwrites the files of an earlier run of the statement. */
 export async function createSpool(target: SpoolTarget): Promise<SpoolWriter> {
@@ -211,7 +213,9 @@ export class SpoolWriter {
       throw new Error(`part ${part} of a batch arrived instead of part ${this.#parts.length}`);
     }
     if (parts === 1) return data;
-    this.#parts.push(data);
+    if (part >= MAX_BATCH_PARTS) throw new Error(`a batch has more than ${MAX_BATCH_PARTS} parts`);
+    // A small part would keep the whole message that it came with in memory.
+    this.#parts.push(2 * data.length < data.buffer.byteLength ? Buffer.from(data) : data);
     this.#partBytes += data.length;
     if (this.#partBytes > MAX_BATCH_BYTES)
       throw new Error(`a row of the result is larger than ${MAX_BATCH_BYTES} bytes`);

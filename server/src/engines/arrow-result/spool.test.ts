@@ -243,6 +243,14 @@ describe("a spool", () => {
       await spool.close();
     });
 
+    test("a batch of more than 1000 parts, whether or not they have bytes", async () => {
+      const spool = await createSpool(place());
+      const part = { data: new Uint8Array(), rowCount: 1, startRow: 0, parts: 1_000_000, position: "p" };
+      for (let index = 0; index < 1000; index += 1) await spool.append({ ...part, part: index });
+      await expect(spool.append({ ...part, part: 1000 })).rejects.toThrow("a batch has more than 1000 parts");
+      await spool.close();
+    });
+
     test("a batch with an unsupported compression", async () => {
       const head = Buffer.from("04224d18604073", "hex"); // the header is enough here
       compressionRegistry.set(CompressionType.LZ4_FRAME, { encode: (data) => Buffer.concat([head, data]) });

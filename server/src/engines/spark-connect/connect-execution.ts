@@ -46,6 +46,8 @@ export const patience: Patience = { reconnectMs: 20_000, silenceMs: 150_000 };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
+/** Spark's streams last two minutes or a gigabyte. */
+const SHORT_STREAM_MS = 1_000;
 /** In quick succession. Without this limit two readers of one operation would take it from each other for ever. */
 const MAX_TAKEOVERS = 3;
 
@@ -96,6 +98,7 @@ export class Operation implements ConnectExecution {
     let [takeovers, takenAt] = [0, 0];
     for (;;) {
       this.#signal.throwIfAborted();
+      const openedAt = performance.now();
       const stream = call === "start" && start !== undefined ? start() : this.#calls.attach(this.#position);
       let error: ConnectError | undefined;
       let isEmpty = true;
@@ -119,12 +122,20 @@ export class Operation implements ConnectExecution {
       const next = this.#next(call, error);
       if (next === undefined) throw await this.#calls.explain(error ?? emptyStream());
       call = next;
-      if (!mayBeBroken(error, isEmpty)) continue;
+      if (!mayBeBroken(error, isEmpty)) {
+        // A server that ends every stream after one response would keep the main thread busy with calls.
+        if (error === undefined && performance.now() - openedAt < SHORT_STREAM_MS) await this.#pause(FIRST_PAUSE_MS);
+        continue;
+      }
       brokenSince ??= performance.now();
       if (performance.now() - brokenSince > this.#patience.reconnectMs) throw error ?? emptyStream();
-      await delay(pauseMs, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
+      await this.#pause(pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await delay(milliseconds, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
   }
 
   /** The next call after a stream ended this way; undefined: a retry is pointless. */

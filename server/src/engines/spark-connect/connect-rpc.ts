@@ -3,7 +3,6 @@ import { closeSync, openSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import {
   create,
-  fromBinary,
   toBinary,
   type DescMessage,
   type MessageInitShape,
@@ -12,8 +11,11 @@ import {
 } from "@bufbuild/protobuf";
 import { credentials, Channel, Metadata } from "@grpc/grpc-js";
 import type { Secret } from "../../lib/secret.ts";
-import { asConnectError, ConnectError } from "./connect-error.ts";
+import { ConnectError } from "./connect-error.ts";
+import { asConnectError } from "./failed-call.ts";
 import { GrpcCall } from "./grpc-call.ts";
+import { readMessage } from "./read-message.ts";
+import { ReadingPace } from "./reading-pace.ts";
 
 export interface ConnectAddress {
   readonly host: string;
@@ -43,7 +45,10 @@ export interface MessageStream<O extends DescMessage> {
 }
 
 const MIB = 1024 * 1024;
-/** Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. */
+/**
+ * Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. Messages without
+ * rows have much less (`read-message.ts`).
+ */
 const LARGEST_MESSAGE = 65 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
@@ -69,6 +74,7 @@ export class ConnectRpc {
   readonly #channel: Channel;
   readonly #socket: SocketPath | undefined;
   readonly #token: Secret | undefined;
+  readonly #pace = new ReadingPace();
 
   constructor(server: ConnectAddress) {
     const { host, port, token, tls = false } = server;
@@ -87,10 +93,14 @@ export class ConnectRpc {
     limitMs = UNARY_LIMIT_MS,
   ): Promise<MessageShape<O>> {
     const call = this.#call(method, request, {}, limitMs);
-    const reply = await translated(call.next());
-    // The status after the reply may be an error too.
-    if (reply === undefined || (await translated(call.next())) !== undefined) throw unexpectedReply(method.name);
-    return fromBinary(method.output, reply, { readUnknownFields: false });
+    try {
+      const reply = await translated(call.next());
+      // The status after the reply may be an error too.
+      if (reply === undefined || (await translated(call.next())) !== undefined) throw unexpectedReply(method.name);
+      return await this.#read(method.output, reply);
+    } finally {
+      call.cancel();
+    }
   }
 
   /** Reading its messages fails with a `ConnectError`. */
@@ -103,7 +113,7 @@ export class ConnectRpc {
     return {
       next: async (silenceLimitMs) => {
         const bytes = await translated(call.next(silenceLimitMs));
-        return bytes === undefined ? undefined : fromBinary(method.output, bytes, { readUnknownFields: false });
+        return bytes === undefined ? undefined : this.#read(method.output, bytes);
       },
       cancel: () => call.cancel(),
     };
@@ -112,6 +122,12 @@ export class ConnectRpc {
   close(): void {
     this.#channel.close();
     this.#socket?.close();
+  }
+
+  async #read<M extends DescMessage>(type: M, bytes: Uint8Array): Promise<MessageShape<M>> {
+    const { message, parts } = readMessage(type, bytes);
+    await this.#pace.pay(parts);
+    return message;
   }
 
   #call<I extends DescMessage, O extends DescMessage>(

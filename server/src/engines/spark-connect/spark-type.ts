@@ -1,3 +1,4 @@
+import { unreadable } from "./connect-error.ts";
 import type { DataType } from "./messages/types_pb.ts";
 
 /** A column's type as Spark reports it. Arrow's own schema has less detail, such as no units of intervals. */
@@ -100,7 +101,7 @@ const dayTimeUnits: readonly DayTimeUnit[] = ["day", "hour", "minute", "second"]
 const PLAIN_COLLATION = "UTF8_BINARY";
 
 export function fieldsOfSchema({ kind }: DataType): readonly SparkField[] {
-  if (kind.case !== "struct") throw new Error(`a result of type ${kind.case ?? "unknown"} has no columns`);
+  if (kind.case !== "struct") throw unreadable(`A result of type ${kind.case ?? "unknown"} has no columns`);
   return kind.value.fields.map(({ name, dataType, nullable }) => ({ name, type: typeOf(dataType), nullable }));
 }
 
@@ -138,7 +139,8 @@ function typeOf(message: DataType | undefined): SparkType {
     }
     default: {
       const plain = kind?.case === undefined ? undefined : plainKinds[kind.case];
-      if (plain === undefined) throw new Error(`Spark sent a column of an unknown type: ${kind?.case ?? "none"}`);
+      if (plain === undefined)
+        throw unreadable(`The Spark server sent a column of an unknown type: ${kind?.case ?? "none"}`);
       return { kind: plain };
     }
   }
@@ -154,7 +156,9 @@ function units<U extends string>(
   { startField, endField }: { startField?: number | undefined; endField?: number | undefined },
 ): { from: U; to: U } {
   const [from, to] = [all[startField ?? 0], all[endField ?? all.length - 1]];
-  if (from === undefined || to === undefined)
-    throw new Error(`Spark sent an interval with unknown units: ${startField ?? 0} to ${endField ?? all.length - 1}`);
+  if (from === undefined || to === undefined) {
+    const sent = `${startField ?? 0} to ${endField ?? all.length - 1}`;
+    throw unreadable(`The Spark server sent an interval with unknown units: ${sent}`);
+  }
   return { from, to };
 }

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { startHostileConnect, type HostileConnect } from "../../../test/support/hostile-connect.ts";
+
+const given = useServer();
+
+const IDLE_MS = 300;
+const FLOOD_MS = 1000;
+/** On a busy machine even a server without an attack has pauses. The attacks stopped it for 4 to 77 seconds. */
+const PATIENCE_MS = 2000;
+
+const START = "The Spark server sent";
+const TOO_MANY = `${START} a message of more than 10000 fields`;
+
+let hostile: HostileConnect;
+let tenant: AccountClient;
+let neighbour: AccountClient;
+let idleMs: number;
+
+beforeAll(async () => {
+  [tenant, neighbour, hostile] = await Promise.all([given.account(), given.account(), startHostileConnect()]);
+  const engine = { type: "connect", url: hostile.url };
+  await tenant.post("/api/v2/clusters", { labels: ["streams"], engine });
+  await tenant.post("/api/v2/clusters", { labels: ["replies"], engine: { ...engine, token: "31 million batches" } });
+  idleMs = await longestAnswer(AbortSignal.timeout(IDLE_MS));
+});
+afterAll(() => hostile.stop());
+
+/** The longest time that the neighbour waits for an answer, until the signal is aborted. */
+async function longestAnswer(signal: AbortSignal): Promise<number> {
+  let longest = 0;
+  while (!signal.aborted) {
+    const asked = performance.now();
+    await neighbour.get("/account");
+    longest = Math.max(longest, performance.now() - asked);
+    await delay(2);
+  }
+  return longest;
+}
+
+const expectNoFreeze = (longestMs: number): void => expect(longestMs).toBeLessThan(10 * idleMs + PATIENCE_MS);
+
+/** The cause for which the query fails. */
+async function causeOf(sql: string): Promise<string> {
+  const { id } = await tenant.post("/commands", { command_type: "SparkCommand", sql, label: "streams" });
+  const { status } = await tenant.get(`/commands/${id}?wait_seconds=45`);
+  const { attempts } = await tenant.get(`/commands/${id}/attempts`);
+  expect(status, JSON.stringify(attempts)).toBe("error");
+  return attempts[0].cause;
+}
+
+describe("a tenant's Spark Connect server", () => {
+  test.each([
+    ["33 million stages", TOO_MANY],
+    ["425,000 stages", TOO_MANY],
+    ["gzip", TOO_MANY],
+    ["gzip bomb", "Received message that decompresses to a size larger than 68157440"],
+    ["70 MiB", "Received message larger than max (73400330 vs 68157440)"],
+    ["a long id", `${START} a message of more than 256 KiB`],
+    ["200,000 levels", `${START} a schema of more than 100 levels`],
+    ["200,000 columns", `${START} a schema of more than 20000 fields`],
+    ["a long column", `${START} a schema of more than 2048 KiB`],
+    ["64 MiB of rows", "its result cannot be stored: no Arrow message found at byte 0"],
+    ["many details", TOO_MANY],
+    ["malformed details", `${START} a message that cannot be read: premature EOF`],
+  ])("that sends %s fails the query and does not keep a neighbour waiting", async (name, cause) => {
+    const over = new AbortController();
+    const waiting = longestAnswer(over.signal);
+    expect(await causeOf(name).finally(() => over.abort())).toBe(cause);
+    expectNoFreeze(await waiting);
+  });
+
+  test("that replies to a call with millions of messages cannot be used", async () => {
+    const { id } = await tenant.post("/commands", { command_type: "SparkCommand", sql: "progress", label: "replies" });
+    await expect
+      .poll(async () => (await tenant.get(`/commands/${id}`)).waiting_reason, { timeout: 30_000 })
+      .toBe(`cluster could not be started: ${TOO_MANY}`);
+    await tenant.put(`/commands/${id}`, { status: "kill" });
+  });
+
+  test("that sends small messages without an end does not keep a neighbour waiting", async () => {
+    const { id } = await tenant.post("/commands", { command_type: "SparkCommand", sql: "flood", label: "streams" });
+    await expect.poll(async () => (await tenant.get(`/commands/${id}`)).status).toBe("running");
+    expectNoFreeze(await longestAnswer(AbortSignal.timeout(FLOOD_MS)));
+    await tenant.put(`/commands/${id}`, { status: "kill" });
+    expect((await tenant.get(`/commands/${id}?wait_seconds=45`)).status).toBe("cancelled");
+  });
+});
