@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.util.Properties
 
+import headgate.connect.TokenInterceptor
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.io.Text
 import org.apache.hadoop.security.{Groups, UserGroupInformation}
@@ -17,7 +18,8 @@ import org.apache.spark.sql.connect.headgate.{Activity, OwnSocket}
  */
 object Driver {
   private val secretProperty = "spark.headgate.metastore.secret"
-  /** Set only for Spark Connect servers. */
+  /** These three are set only for Spark Connect servers. */
+  private val tokenFileProperty = "spark.headgate.tokenFile"
   private val busyFileProperty = "spark.headgate.busyFile"
   private val socketProperty = "spark.headgate.socket"
 
@@ -28,6 +30,7 @@ object Driver {
 
   def prepare(propertiesFile: Path): Unit = {
     val properties = readProperties(propertiesFile)
+    Option(properties.getProperty(tokenFileProperty)).foreach(file => TokenInterceptor.takeToken(Path.of(file)))
     val secret = Option(properties.getProperty(secretProperty))
     if (secret.isDefined) nameGroup(ProcessUser.name)
     ProcessUser.logIn()

@@ -26,10 +26,15 @@ export interface ConnectCommandLine {
   readonly env: Readonly<Record<string, string>>;
   /** Contents of the files in `input`, by name. They contain secrets. */
   readonly files: Readonly<Record<string, string>>;
+  /** Contents of files in `work`, by name, which the server removes when it has read them. */
+  readonly startFiles: Readonly<Record<string, string>>;
 }
 
 /** A Unix socket in the server's work folder, which no other account can reach. */
 export const SOCKET_NAME = "connect.socket";
+
+/** A file in the server's work folder, which no statement sees. */
+const TOKEN_NAME = "connect.token";
 
 /** A file in the server's work folder that exists while a statement runs. */
 export const busyFile = (work: string): string => `${work}/busy`;
@@ -81,8 +86,6 @@ export function connectCommandLine(
       LANG: "C.UTF-8",
       ...sparkEnvironment(home),
       ...env,
-      // An environment variable, because executors receive all properties.
-      SPARK_CONNECT_AUTHENTICATE_TOKEN: token,
     },
     files: {
       "spark.properties": renderProperties({
@@ -96,6 +99,8 @@ export function connectCommandLine(
       "log4j2.properties": logging,
       ...(pools === undefined ? {} : { "pools.xml": renderPools(pools) }),
     },
+    // SQL of users can read the environment and all properties, which executors receive too.
+    startFiles: { [TOKEN_NAME]: token },
   };
 }
 
@@ -129,9 +134,10 @@ function serverRules(work: string): Record<string, string> {
     "spark.app.name": "headgate-sql",
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
-    // Our interceptor sets the scheduler pool of a statement from a request header.
-    "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
+    // Our interceptors check the token and set the scheduler pool of a statement, both from request headers.
+    "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor,headgate.connect.TokenInterceptor",
     // Read by `jvm/driver`.
+    "spark.headgate.tokenFile": TOKEN_NAME,
     "spark.headgate.busyFile": busyFile(work),
     "spark.headgate.socket": SOCKET_NAME,
     "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",

@@ -50,6 +50,8 @@ export interface LastingProgram {
   readonly env: Readonly<Record<string, string>>;
   /** Contents of the files in `input`, by name. They may contain secrets. */
   readonly files: Readonly<Record<string, string>>;
+  /** Contents of files in `work`, by name, which the program removes when it has read them. */
+  readonly startFiles?: Readonly<Record<string, string>>;
   /** Paths outside its own folders that it needs. */
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
@@ -94,11 +96,13 @@ export class LastingProcess {
     const { sandbox, identity, userName: name, levels, usersFolder, leaseFile, leaseSeconds, rosterFolder } = plan;
     this.#isStartedHere = true;
     const folders = await makeConfinedFolders(this.folder, { name, identity, levels });
-    const { argv, env, files, readOnly, writable, logLimitBytes, busyFile = null } = programIn(folders);
+    const program = programIn(folders);
+    const { argv, env, files, startFiles = {}, readOnly, writable, logLimitBytes, busyFile = null } = program;
     for (const folder of writable) await makeOwnedFolder(folder, identity);
     await writeInput(folders.input, files, identity);
+    await writeInput(folders.work, startFiles, identity);
     const resources = limitsOf(plan);
-    const program = sandbox.confine({
+    const confined = sandbox.confine({
       argv,
       env: { USER: name, LOGNAME: name, ...env },
       cwd: folders.work,
@@ -113,7 +117,7 @@ export class LastingProcess {
     const orphan = plan.orphan === null ? null : { ...plan.orphan, busyFile, usersFolder };
     const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds, rosterFolder, orphan };
     const ownNames = { outputFile: null, logFile: null };
-    await this.#client.start(program, { ...forever, ...limits, ...ownNames, resources });
+    await this.#client.start(confined, { ...forever, ...limits, ...ownNames, resources });
   }
 
   /** Polls until `probe` returns a value. Throws with the reason if the process ends first. */
