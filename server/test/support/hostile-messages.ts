@@ -72,6 +72,8 @@ export function rows(bytes: number): Buffer {
 /** The messages that a query names; see `hostile-connect-main.ts`. */
 export const hostileMessages: Readonly<Record<string, () => Buffer>> = {
   "33 million stages": () => stages(32.5 * MILLION),
+  "9,999 stages": () => stages(9_999),
+  "20,000 columns": () => wideSchema(20_000),
   "425,000 stages": () => stages(425_000),
   "31 million batches": () => emptyMessages(ARROW_BATCH, 31 * MILLION),
   "a long id": () => field(RESPONSE_ID, Buffer.alloc(300 * 1024, "x")),

@@ -97,7 +97,7 @@ export class ConnectRpc {
       const reply = await translated(call.next());
       // The status after the reply may be an error too.
       if (reply === undefined || (await translated(call.next())) !== undefined) throw unexpectedReply(method.name);
-      return await this.#read(method.output, reply);
+      return this.#read(method.output, reply);
     } finally {
       call.cancel();
     }
@@ -110,12 +110,19 @@ export class ConnectRpc {
     headers: Readonly<Record<string, string>> = {},
   ): MessageStream<O> {
     const call = this.#call(method, request, headers);
+    const cancelled = new AbortController();
     return {
       next: async (silenceLimitMs) => {
         const bytes = await translated(call.next(silenceLimitMs));
-        return bytes === undefined ? undefined : this.#read(method.output, bytes);
+        if (bytes === undefined) return undefined;
+        const message = this.#read(method.output, bytes);
+        await this.#pace.giveWay(cancelled.signal);
+        return message;
       },
-      cancel: () => call.cancel(),
+      cancel: () => {
+        cancelled.abort();
+        call.cancel();
+      },
     };
   }
 
@@ -124,9 +131,9 @@ export class ConnectRpc {
     this.#socket?.close();
   }
 
-  async #read<M extends DescMessage>(type: M, bytes: Uint8Array): Promise<MessageShape<M>> {
-    const { message, parts } = readMessage(type, bytes);
-    await this.#pace.pay(parts);
+  #read<M extends DescMessage>(type: M, bytes: Uint8Array): MessageShape<M> {
+    const { message, cost } = readMessage(type, bytes);
+    this.#pace.count(cost);
     return message;
   }
 

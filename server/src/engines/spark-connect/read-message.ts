@@ -40,19 +40,22 @@ const RECURSION_LIMIT = 4 * MAX_LEVELS;
 
 const ARROW_DATA = "spark.connect.ExecutePlanResponse.ArrowBatch.data";
 const MAX_VARINT_BYTES = 10;
+/** A batch with more than one row is smaller. */
+const USUAL_BYTES = 4 * KIB * KIB;
 
 export interface ReadMessage<M extends DescMessage> {
   readonly message: MessageShape<M>;
-  /** A measure of the time that it took. */
-  readonly parts: number;
+  /** About microseconds: one for each submessage, and for each KiB of a message that is larger than Spark's are. */
+  readonly cost: number;
 }
 
 /** Fails with a `ConnectError` that names the limit. */
 export function readMessage<M extends DescMessage>(type: M, bytes: Uint8Array): ReadMessage<M> {
   try {
-    const parts = new MessageCheck(bytes).check(type);
+    const submessages = new MessageCheck(bytes).check(type);
+    const cost = submessages + Math.max(0, bytes.length - USUAL_BYTES) / KIB;
     const options = { readUnknownFields: false, recursionLimit: RECURSION_LIMIT };
-    return { message: fromBinary(type, bytes, options), parts };
+    return { message: fromBinary(type, bytes, options), cost };
   } catch (error) {
     if (error instanceof ConnectError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -63,21 +66,21 @@ export function readMessage<M extends DescMessage>(type: M, bytes: Uint8Array): 
 class Budget {
   readonly #limits: Limits;
   #bytes = 0;
-  #submessages = 0;
-  parts = 0;
+  #parts = 0;
+  submessages = 0;
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
   part(): void {
-    this.parts += 1;
-    if (this.parts > this.#limits.parts) this.#refuse(`${this.#limits.fields} fields`);
+    this.#parts += 1;
+    if (this.#parts > this.#limits.parts) this.#refuse(`${this.#limits.fields} fields`);
   }
 
   submessage(): void {
-    this.#submessages += 1;
-    if (this.#submessages > this.#limits.submessages) this.#refuse(`${this.#limits.fields} fields`);
+    this.submessages += 1;
+    if (this.submessages > this.#limits.submessages) this.#refuse(`${this.#limits.fields} fields`);
   }
 
   bytes(count: number): void {
@@ -102,10 +105,10 @@ class MessageCheck {
     this.#reader = new BinaryReader(bytes);
   }
 
-  /** Returns the number of parts. */
+  /** Returns the number of submessages. */
   check(type: DescMessage): number {
     this.#walk(fieldsOf(type), this.#bytes.length, this.#message, 0);
-    return this.#message.parts + this.#schema.parts;
+    return this.#message.submessages + this.#schema.submessages;
   }
 
   /** `level`: how many types of the schema are around it. Other messages do not nest. */

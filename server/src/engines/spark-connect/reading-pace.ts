@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
-/** About 1 ms of parsing, after which other requests get their turn. */
-const TURN_PARTS = 1000;
-/** What a message costs besides its parts. */
-const MESSAGE_PARTS = 10;
-/** About a tenth of the main thread. Spark sends far less: rows count as one part, whatever their size. */
-const PARTS_PER_MS = 100;
-const BURST_PARTS = 50_000;
+/** Costs are about microseconds of the main thread, on a slow machine. A message costs this besides its content. */
+const MESSAGE_COST = 2;
+/** After this cost other requests get their turn. */
+const TURN_COST = 200;
+/** Small messages then take about a tenth of the main thread, most of it in gRPC. Spark needs far less. */
+const COST_PER_MS = 20;
+/** Allows the largest schema without a pause. */
+const BURST_COST = 65_000;
 
 /**
  * Limits the share of the main thread that the messages of one server take. A stream of small messages without an end is
@@ -14,19 +15,22 @@ const BURST_PARTS = 50_000;
  */
 export class ReadingPace {
   #unpaid = 0;
-  #paidAt = performance.now();
+  #countedAt = performance.now();
   #sinceTurn = 0;
 
-  /** Must be awaited after each message of that many parts, before the next is read. */
-  async pay(parts: number): Promise<void> {
-    const cost = parts + MESSAGE_PARTS;
+  count(cost: number): void {
     const now = performance.now();
-    this.#unpaid = Math.max(0, this.#unpaid - (now - this.#paidAt) * PARTS_PER_MS) + cost;
-    this.#paidAt = now;
-    this.#sinceTurn += cost;
-    if (this.#sinceTurn < TURN_PARTS) return;
+    this.#unpaid = Math.max(0, this.#unpaid - (now - this.#countedAt) * COST_PER_MS) + cost + MESSAGE_COST;
+    this.#countedAt = now;
+    this.#sinceTurn += cost + MESSAGE_COST;
+  }
+
+  /** Must be awaited before the next message of a stream is read. Ends early when the signal is aborted. */
+  async giveWay(signal: AbortSignal): Promise<void> {
+    if (this.#sinceTurn < TURN_COST) return;
     this.#sinceTurn = 0;
-    if (this.#unpaid > BURST_PARTS) await delay((this.#unpaid - BURST_PARTS) / PARTS_PER_MS);
+    const pauseMs = (this.#unpaid - BURST_COST) / COST_PER_MS;
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     else await nextTurn();
   }
 }
