@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClientProcess } from "./client-process.ts";
+import { byConnectServer } from "./connect-attack.ts";
 import { programsFolder, type Installation } from "./installation.ts";
 import type { MixedTask } from "./mixed-work.ts";
 import type { Counts, RequestAttack } from "./request-attacks.ts";
@@ -36,6 +37,7 @@ const single: Readonly<Record<string, Attack>> = {
   sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
   submissions: { does: "32 clients that submit", prepare: byRequests("submissions", 32) },
   listing: { does: "32 clients that list, in 13 accounts", prepare: byRequests("listing", 32) },
+  "connect-messages": { does: "messages of a hostile Spark Connect server", prepare: byConnectServer(4) },
 };
 
 const together: readonly Attack["prepare"][] = [
@@ -48,6 +50,7 @@ const together: readonly Attack["prepare"][] = [
   byRequests("sockets", MOST.sockets / 3),
   byRequests("submissions", 8),
   byRequests("listing", 8),
+  byConnectServer(2),
 ];
 
 export const attacks: Readonly<Record<string, Attack>> = {

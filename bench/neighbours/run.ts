@@ -16,7 +16,7 @@ With --profile, a CPU profile of the server during each attack is written to the
 
 Ways:
 ${Object.entries(attacks)
-  .map(([way, { does }]) => `  ${way.padEnd(12)} ${does}`)
+  .map(([way, { does }]) => `  ${way.padEnd(16)} ${does}`)
   .join("\n")}
 `;
 
@@ -51,7 +51,7 @@ else await measureAll();
 
 async function measureAll(): Promise<void> {
   console.log(
-    "way          p50     p99     max     failed  idle p99 before/after  ratio   limit   holds  loop lag p99/max",
+    "way              p50     p99     max     failed  idle p99 before/after  ratio   limit   holds  loop lag p99/max",
   );
   let isWithin = true;
   for (const [way, attack] of Object.entries(attacks)) {
@@ -141,7 +141,7 @@ function report(way: string, { before, meanwhile, after, lag, ended }: Measured)
   const holds = isQuiet && p99(meanwhile) <= limit && failed === 0;
   const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
   const cells: [string, number][] = [
-    [way, 13],
+    [way, 17],
     [ms(percentile(meanwhile.milliseconds, 0.5)), 8],
     [ms(p99(meanwhile)), 8],
     [ms(Math.max(...meanwhile.milliseconds)), 8],
@@ -153,6 +153,6 @@ function report(way: string, { before, meanwhile, after, lag, ended }: Measured)
     [`${ms(lag.p99)} / ${ms(lag.max)}`, 0],
   ];
   console.log(cells.map(([text, width]) => text.padEnd(width)).join(""));
-  console.log(`             it ended: ${ended}`);
+  console.log(`                 it ended: ${ended}`);
   return holds;
 }
