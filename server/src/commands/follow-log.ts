@@ -3,8 +3,6 @@ import { type CommandTexts, NO_TEXT, readText, type CommandText } from "./output
 import type { OtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
-import { Fault } from "../lib/fault.ts";
-import { sharedSlots } from "../lib/limit-concurrency.ts";
 
 export interface FollowOptions {
   from: Offsets;
@@ -88,36 +86,4 @@ function wholeLines(bytes: Buffer, isLast: boolean): number {
 function eventOf(kind: Kind, text: string, { err, tmp }: Offsets): string {
   const lines = text.replace(/\r?\n$/, "").split(/\r\n|\n|\r/);
   return `event: ${kind}\nid: ${err},${tmp}\n${lines.map((line) => `data: ${line}\n`).join("")}\n`;
-}
-
-/** Limits how many logs are followed at the same time, because each stays open as long as its command runs. */
-export interface FollowerSlots {
-  /** The slot is free again when the signal is aborted. */
-  take(accountId: number, ending: AbortSignal): void;
-}
-
-const PER_ACCOUNT = 20;
-const PER_NODE = 200;
-const RETRY_AFTER_SECONDS = 30;
-
-export function followerSlots(): FollowerSlots {
-  const slots = sharedSlots({
-    perOwner: PER_ACCOUNT,
-    inAll: PER_NODE,
-    refusal: () =>
-      new Fault(
-        "rate-limited",
-        "Too many logs are followed at once: send the request without follow, or try again later.",
-        {
-          retryAfterSeconds: RETRY_AFTER_SECONDS,
-        },
-      ),
-  });
-  return {
-    take(accountId, ending) {
-      const free = slots.take(accountId);
-      if (ending.aborted) free();
-      else ending.addEventListener("abort", free, { once: true });
-    },
-  };
 }

@@ -3,7 +3,6 @@ import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./execution/command-files.ts";
 import { commandJobs, type CommandJobs } from "./results/job-source.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts, publishedText } from "./output/command-text.ts";
-import { followerSlots, type FollowerSlots } from "./follow-log.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
 import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
@@ -16,7 +15,6 @@ import { commandResults, localResults, type ResultSourceOf } from "./results/res
 /** The services for logs, results and jobs of commands. */
 export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {
   commandJobs: CommandJobs;
-  followerSlots: FollowerSlots;
   locateResult: LocateResult;
   publisher: Publisher;
 }
@@ -47,7 +45,6 @@ export function outcomeServices(options: OutcomeOptions): OutcomeServices {
     commandTexts: texts,
     commandResults: commandResults(results, sourceOf, texts, nodes, inlineResultLimitMiB * 1024 * 1024),
     commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.of(command).jobs),
-    followerSlots: followerSlots(),
     locateResult: resultLocator(targets, uploads),
     publisher: new Publisher({ db: background.system, nodeId, targets, uploads, commandFilesOf, results, log }),
   };

@@ -15,7 +15,8 @@ export const WaitSeconds = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: 60,
-    description: "Waits for the command to end, for at most this many seconds, before it answers",
+    description:
+      "Waits for the command to end, for at most this many seconds, before it answers. It answers at once if too many requests wait",
   }),
 );
 
@@ -42,10 +43,10 @@ export const viewCommand = operation({
     return row;
   },
 
-  async handle({ query, reader, found, endingSignal }, services: WithCommandView & WithCommandEvents) {
+  async handle({ query, reader, found, takeSlot, endingSignal }, services: WithCommandView & WithCommandEvents) {
     const { wait_seconds: waitSeconds = 0, include_query_properties: withProperties = false } = query;
     let row = found;
-    if (waitSeconds > 0 && !hasEnded(row.status)) {
+    if (waitSeconds > 0 && !hasEnded(row.status) && takeSlot("wait")) {
       await services.commandEvents.ended(row.id, waitSeconds * 1000, endingSignal());
       row = (await findViewedCommand(reader, row.id)) ?? row;
     }

@@ -1,11 +1,12 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
+import { noSlotFree } from "../http/request-slots.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 import { type WithCommandTexts, NO_TEXT, readText } from "./output/command-text.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
-import { followLog, type FollowerSlots } from "./follow-log.ts";
+import { followLog } from "./follow-log.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
@@ -18,9 +19,7 @@ const Offsets = Type.String({
   description: "The err_file_processed and tmp_file_processed of a request that continues after this event",
 });
 
-interface LogServices extends WithCommandTexts, WithCommandEvents, WithOtherNodes {
-  followerSlots: FollowerSlots;
-}
+type LogServices = WithCommandTexts & WithCommandEvents & WithOtherNodes;
 
 /** `err` is the log of all attempts, `tmp` what a command that has not ended yet has printed so far. */
 export const viewLogs = operation({
@@ -66,13 +65,13 @@ export const viewLogs = operation({
   async handle({ found, query, reader, ...request }, services: LogServices) {
     const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
     const { commandTexts, commandEvents, otherNodes } = services;
+    if (query.follow === true && !request.takeSlot("follow")) throw noSlotFree("follow");
     const answer = await otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     const err = await commandTexts.retainedLog(found);
     const tmp = hasEnded(found.status) ? NO_TEXT : await commandTexts.output(found);
     if (query.follow === true) {
       const ending = request.endingSignal();
-      services.followerSlots.take(found.accountId, ending);
       const events = followLog({
         from: { err: errOffset, tmp: tmpOffset },
         texts: commandTexts,

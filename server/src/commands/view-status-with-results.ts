@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { noSlotFree } from "../http/request-slots.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams, WaitSeconds } from "./view-command.ts";
@@ -37,7 +38,7 @@ export const viewStatusWithResults = operation({
   async handle({ found, query, reader, ...request }, services: WithResults & WithOtherNodes & WithCommandEvents) {
     const { wait_seconds: waitSeconds = 0 } = query;
     let command = found;
-    if (waitSeconds > 0 && !hasEnded(command.status)) {
+    if (waitSeconds > 0 && !hasEnded(command.status) && request.takeSlot("wait")) {
       await services.commandEvents.ended(command.id, waitSeconds * 1000, request.endingSignal());
       command = (await findOutcome(reader, command.id)) ?? command;
     }
@@ -46,6 +47,7 @@ export const viewStatusWithResults = operation({
     if (status !== "done") return { ...head, inline: null, results: null };
     const answer = await services.otherNodes.forward(command, request);
     if (answer !== undefined) return answer;
+    if (!request.takeSlot("stream")) throw noSlotFree("stream");
     const result = await services.commandResults.of(command);
     if (result === undefined) return { ...head, inline: null, results: null };
     const options = { includeHeaders: false, raw: false };

@@ -30,6 +30,11 @@ export interface RequestContext {
   /** Aborts when the client disconnects or the server stops. Handlers that wait must end then. */
   endingSignal: () => AbortSignal;
   /**
+   * Takes a slot for a request that stays open; it is released when the request is over. False: the user, the account or
+   * this node has none free. A stream needs this call only if its content is costly to prepare.
+   */
+  takeSlot: (kind: "wait" | "follow" | "stream") => boolean;
+  /**
    * Forwards the same GET to another Headgate server and returns its reply; throws if that server is unreachable.
    * Undefined if this request has been forwarded already.
    */

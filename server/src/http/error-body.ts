@@ -23,6 +23,9 @@ const STATUS: Record<FaultCode, number> = {
   unavailable: 503,
 };
 
+/** The headers of every response. Browsers must not take a tenant's text for a page or a script. */
+export const COMMON_HEADERS = { "X-Content-Type-Options": "nosniff" };
+
 export const ErrorBody = Type.Object(
   { error: Type.Object({ error_code: Type.Integer(), error_message: Type.String() }) },
   { title: "Error" },
@@ -79,7 +82,7 @@ export function unavailableResponse(): string {
   const text = JSON.stringify(body);
   return [
     `HTTP/1.1 ${status} Service Unavailable`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...COMMON_HEADERS, ...headers }).map(([name, value]) => `${name}: ${value}`),
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(text)}`,
     "Connection: close",
@@ -112,6 +115,7 @@ export function refuseBrokenRequest(error: Error, socket: Socket, traceHeader: s
   socket.end(
     [
       `HTTP/1.1 ${status} Error`,
+      ...Object.entries(COMMON_HEADERS).map(([name, value]) => `${name}: ${value}`),
       "Content-Type: application/json; charset=utf-8",
       `Content-Length: ${Buffer.byteLength(text)}`,
       `X-Request-Id: ${requestId}`,

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Dispatcher } from "undici";
 import { lazy } from "../lib/lazy.ts";
+import { sendPieces } from "./stream-reply.ts";
 import { PROXY_HEADER } from "./trusted-proxies.ts";
 
 /** The reply of another Headgate server to the same request, passed on unchanged. */
@@ -18,6 +20,12 @@ export class ForwardedReply {
       ),
     );
     this.body = body;
+    body.on("error", () => undefined); // reported to its reader, if there is one
+  }
+
+  /** For a reply that is not sent. */
+  async discard(): Promise<void> {
+    this.body.destroy();
   }
 }
 
@@ -75,11 +83,7 @@ export async function forwardRequest(
   return new ForwardedReply(answer);
 }
 
-export function sendForwarded(
-  { status, headers, body }: ForwardedReply,
-  reply: FastifyReply,
-): Dispatcher.ResponseData["body"] {
+export function sendForwarded({ status, headers, body }: ForwardedReply, reply: FastifyReply): Readable {
   reply.code(status).headers(headers);
-  reply.raw.setTimeout(STALL_LIMIT_MS, () => reply.raw.destroy());
-  return body;
+  return sendPieces(body, reply);
 }

@@ -1,67 +1,114 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-const authenticated = new WeakSet<Socket>();
-
-/** Call when a request on this connection had a valid token. */
-export function markAuthenticated(socket: Socket): void {
-  authenticated.add(socket);
+/** The state of connections that only requests know. */
+export interface Connections {
+  /** The current request on this connection has a token of this user. */
+  identify(socket: Socket, user: string): void;
+  /** Whether the current request is being handled; false while it waits for its turn, an event or its client. */
+  setHandled(socket: Socket, isHandled: boolean): void;
 }
 
+/** All connections that never had a valid token count as those of one user. */
+const ANONYMOUS = "anonymous";
+
+interface Connection {
+  readonly socket: Socket;
+  owner: string;
+  /** Undefined: the connection is idle. */
+  request: IncomingMessage | undefined;
+  isHandled: boolean;
+  /** Grows with every change of an owner or request. */
+  changedAt: number;
+}
+
+/** The connections of one owner, in the order of their last change. */
+type Owned = Set<Connection>;
+
 /**
- * Limits the number of connections, so that idle ones cannot use up the file descriptors. At the limit, a new
- * connection replaces the one that has been idle longest. Connections that never sent a valid token are closed first,
- * even in the middle of a request or body. If all are busy, the new one is refused. Connections of proxies count, too.
+ * Limits the number of connections. At the limit, a new connection replaces one of the user with the most: the one that
+ * has been idle longest, or else the oldest whose request is not being handled. If there is none, the new one is refused.
  */
-export function limitConnections(server: Server, most: number): void {
-  let open = 0;
-  // A set iterates in insertion order: the longest idle socket first.
-  const idle = { anonymous: new Set<Socket>(), authenticated: new Set<Socket>() };
-  const forget = (socket: Socket): void => {
-    idle.anonymous.delete(socket);
-    idle.authenticated.delete(socket);
+export function limitConnections(server: Server, most: number): Connections {
+  const open = new Map<Socket, Connection>();
+  const owners = new Map<string, Owned>();
+  let changes = 0;
+
+  const enter = (connection: Connection): void => {
+    const owned = owners.get(connection.owner) ?? new Set();
+    owners.set(connection.owner, owned.add(connection));
+    connection.changedAt = changes++;
   };
-  const markIdle = (socket: Socket): void => {
-    if (!socket.destroyed) (authenticated.has(socket) ? idle.authenticated : idle.anonymous).add(socket);
+  const leave = (connection: Connection): void => {
+    const owned = owners.get(connection.owner);
+    owned?.delete(connection);
+    if (owned?.size === 0) owners.delete(connection.owner);
   };
-  const counted = new WeakSet<Socket>();
-  const inProgress = new WeakMap<Socket, IncomingMessage>();
-  // A request without a token that never sends its body would otherwise occupy a connection forever.
-  const isEvictable = (socket: Socket): boolean => {
-    const request = inProgress.get(socket);
-    return request === undefined || !(request.complete || authenticated.has(socket));
+  const change = (socket: Socket, changed: Partial<Connection>): void => {
+    const connection = open.get(socket);
+    if (connection === undefined) return;
+    leave(connection);
+    enter(Object.assign(connection, changed));
+  };
+  const close = (socket: Socket): void => {
+    const connection = open.get(socket);
+    if (connection !== undefined) leave(connection);
+    open.delete(socket);
+    socket.destroy();
   };
 
   server.on("connection", (socket: Socket) => {
-    if (open >= most) {
-      const victim = first(idle.anonymous, isEvictable) ?? first(idle.authenticated, () => true) ?? socket;
-      forget(victim);
-      victim.destroy();
-      if (victim === socket) return;
+    if (open.size >= most) {
+      const replaced = replaceable(owners)?.socket ?? socket;
+      close(replaced);
+      if (replaced === socket) return;
     }
-    open += 1;
-    counted.add(socket);
-    socket.once("close", () => {
-      open -= 1;
-      forget(socket);
-    });
-    markIdle(socket);
+    const connection = { socket, owner: ANONYMOUS, request: undefined, isHandled: false, changedAt: 0 };
+    open.set(socket, connection);
+    enter(connection);
+    socket.once("close", () => close(socket));
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    if (!counted.has(socket)) return;
-    inProgress.set(socket, request);
-    idle.authenticated.delete(socket);
+    change(socket, { request, isHandled: false });
     response.once("close", () => {
-      if (inProgress.get(socket) !== request) return; // a pipelined request follows
-      inProgress.delete(socket);
-      forget(socket);
-      markIdle(socket);
+      if (open.get(socket)?.request !== request) return; // a pipelined request follows
+      change(socket, { request: undefined, isHandled: false });
     });
   });
+  return {
+    identify(socket, user) {
+      if (open.get(socket)?.owner !== user) change(socket, { owner: user });
+    },
+    setHandled(socket, isHandled) {
+      const connection = open.get(socket);
+      if (connection !== undefined) connection.isHandled = isHandled;
+    },
+  };
 }
 
-function first(sockets: ReadonlySet<Socket>, isWanted: (socket: Socket) => boolean): Socket | undefined {
-  for (const socket of sockets) if (isWanted(socket)) return socket;
+/** Looks at the connections of the owner with the most; of several such owners, at those of all. */
+function replaceable(owners: ReadonlyMap<string, Owned>): Connection | undefined {
+  let most = 0;
+  for (const { size } of owners.values()) most = Math.max(most, size);
+  const largest = [...owners.values()].filter(({ size }) => size === most);
+  const oldestOf = (isWanted: (connection: Connection) => boolean): Connection | undefined =>
+    oldest(largest.map((owned) => first(owned, isWanted)));
+  return oldestOf(isIdle) ?? oldestOf(({ isHandled }) => !isHandled);
+}
+
+/** Without a token, a request that waits or never sends its body is kept no longer than a connection that sends nothing. */
+function isIdle({ owner, request, isHandled }: Connection): boolean {
+  return request === undefined || (owner === ANONYMOUS && !isHandled);
+}
+
+function first(connections: Owned, isWanted: (connection: Connection) => boolean): Connection | undefined {
+  for (const connection of connections) if (isWanted(connection)) return connection;
   return undefined;
+}
+
+function oldest(connections: readonly (Connection | undefined)[]): Connection | undefined {
+  let found: Connection | undefined;
+  for (const one of connections) if (one !== undefined && one.changedAt < (found?.changedAt ?? Infinity)) found = one;
+  return found;
 }

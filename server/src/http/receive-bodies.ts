@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { ANONYMOUS_TERMS, type BodyTerms } from "./gate.ts";
 import { BodyParser, type ParsedBody } from "./body-parser.ts";
 import { incompleteRequest } from "./error-body.ts";
+import { onceOver } from "./once-over.ts";
 
 /** Reads and parses every body within the limits that the gate has set on its request. */
 export function receiveBodies(
@@ -40,22 +41,6 @@ export function receiveBodies(
     request.rawBody = bytes;
     return settle(request, small);
   });
-}
-
-/** Calls back when the request is answered or its client has disconnected, at once if that has already happened. */
-function onceOver({ socket }: IncomingMessage, rawReply: ServerResponse | undefined, release: () => void): void {
-  const over = (): void => {
-    socket.off("close", over);
-    rawReply?.off("close", over);
-    release();
-  };
-  if (socket.destroyed || rawReply?.closed === true) {
-    release();
-    return;
-  }
-  // The response to a pipelined request does not close with the socket while an earlier response is pending.
-  socket.on("close", over);
-  rawReply?.on("close", over);
 }
 
 interface IncomingBody {

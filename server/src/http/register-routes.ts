@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { TObject } from "typebox";
 import { Fault } from "../lib/fault.ts";
@@ -13,9 +14,11 @@ import { ForwardedReply, forwardRequest, isForwarded, sendForwarded, type ProveN
 import { objectSearch, type EarlySearch } from "./object-search.ts";
 import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
-import { markAuthenticated } from "./limit-connections.ts";
+import type { Connections } from "./limit-connections.ts";
+import { noSlotFree, type RequestSlots } from "./request-slots.ts";
 import type { Turns } from "./start-by-turns.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
+import { onceOver } from "./once-over.ts";
 import type { BodyLimits } from "./receive-bodies.ts";
 import type { HttpMetrics } from "./observe-requests.ts";
 import type { SystemOptions } from "./system-routes.ts";
@@ -43,9 +46,9 @@ export interface HttpOptions<Access, Admission, Admitted, Services> {
 export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
   options: HttpOptions<Access, Admission, Admitted, Services>,
-  turns: Turns,
+  sharing: Pick<SharedByRoutes, "turns" | "connections" | "requestSlots">,
 ): void {
-  const shared = { endingSignal: endingSignals(server), slots: new HandlerSlots(), turns };
+  const shared = { ...sharing, endingSignal: endingSignals(server), slots: new HandlerSlots() };
   for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, shared));
 }
 
@@ -53,15 +56,18 @@ interface SharedByRoutes {
   readonly endingSignal: (reply: FastifyReply) => AbortSignal;
   readonly slots: HandlerSlots;
   readonly turns: Turns;
+  readonly connections: Connections;
+  readonly requestSlots: RequestSlots;
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
   route: Route<Endpoint<Access, Admitted, Services>>,
   options: HttpOptions<Access, Admission, Admitted, Services>,
-  { endingSignal, slots, turns }: SharedByRoutes,
+  shared: SharedByRoutes,
 ): RouteOptions {
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
+  const { endingSignal, slots, turns, connections } = shared;
   const headers = deprecationHeaders(endpoint, route.version);
   const isGet = endpoint.method === "GET";
   const search = objectSearch(endpoint, gate, services);
@@ -78,8 +84,10 @@ function routeOptions<Access, Admission, Admitted, Services>(
       reply.headers(headers);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
       const [user] = gate.owners(admissionOf(request));
-      if (user !== undefined) turns.learn(request, user);
-      if (request.admission !== null) markAuthenticated(request.raw.socket);
+      if (user !== undefined) {
+        turns.learn(request, user);
+        connections.identify(request.raw.socket, user);
+      }
       request.rawReply = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
       request.earlySearch = await searchEarly(request, reply);
@@ -87,15 +95,18 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (refusal !== undefined) throw refusal;
     },
     async handler(request, reply) {
+      const { socket } = request.raw;
       const releaseSlot = await slots.acquire(gate.owners(admissionOf(request)));
       try {
-        if (request.raw.socket.destroyed) throw incompleteRequest(undefined); // the client disconnected while it waited
+        if (socket.destroyed) throw incompleteRequest(undefined); // the client disconnected while it waited
+        connections.setHandled(socket, true);
         const previous = admissionOf(request);
         request.admission = await gate.renew(endpoint, previous, arrivalOf(request));
         if (request.admission !== previous) request.earlySearch = await searchEarly(request, reply);
         return await handle(request, reply, releaseSlot);
       } finally {
         releaseSlot();
+        connections.setHandled(socket, false);
       }
     },
   };
@@ -107,20 +118,11 @@ function routeOptions<Access, Admission, Admitted, Services>(
     const { readQuery, readBody, readLoosely } = codec;
     reply.serializer(codec.writeReply).type("application/json; charset=utf-8");
     const admitted = gate.enter(endpoint, admission, arrival);
-    // A handler that requests this signal is about to wait, so its slot is released.
-    const endingOf = (): AbortSignal => {
-      releaseSlot();
-      return endingSignal(reply);
-    };
-    const context: Omit<RequestContext, "afterId"> = {
-      endingSignal: endingOf,
-      forward: isForwarded(request)
-        ? undefined
-        : (base) => forwardRequest(request, base, options.nodeProof, endingOf()),
-    };
+    const { nodeProof } = options;
+    const context = contextOf(request, reply, { ...shared, nodeProof, owners: gate.owners(admission), releaseSlot });
     if (request.earlySearch !== undefined && "fault" in request.earlySearch) throw request.earlySearch.fault;
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
-    const searchContext = { ...admitted, given, endingSignal: endingOf };
+    const searchContext = { ...admitted, given, endingSignal: context.endingSignal };
     const { params, found } = request.earlySearch ?? (await search.find(request, admission, searchContext));
     const query = readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request));
     const { fields, warnings } = codec.translate(isGet ? {} : (request.body ?? {}));
@@ -135,9 +137,43 @@ function routeOptions<Access, Admission, Admitted, Services>(
     const call = (afterId: number | undefined): Promise<unknown> =>
       endpoint.handle({ ...input, ...admitted, ...context, found, afterId }, services);
     const answer = await codec.reply(call, query);
-    if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
-    return answer instanceof StreamReply ? streamOf(answer, reply) : codec.show(answer, warnings);
+    if (!(answer instanceof ForwardedReply || answer instanceof StreamReply)) return codec.show(answer, warnings);
+    return sendStream(answer, reply, context);
   }
+}
+
+interface ContextSources extends SharedByRoutes {
+  readonly nodeProof: ProveNode;
+  readonly owners: readonly string[];
+  readonly releaseSlot: () => void;
+}
+
+function contextOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { endingSignal, connections, requestSlots, nodeProof, owners, releaseSlot }: ContextSources,
+): Omit<RequestContext, "afterId"> {
+  // A handler that requests this signal is about to wait, so its slot is released.
+  const endingOf = (): AbortSignal => {
+    releaseSlot();
+    connections.setHandled(request.raw.socket, false);
+    return endingSignal(reply);
+  };
+  return {
+    endingSignal: endingOf,
+    takeSlot: requestSlots.ofRequest(owners, (release) => onceOver(request.raw, reply.raw, release)),
+    forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, nodeProof, endingOf()),
+  };
+}
+
+async function sendStream(
+  answer: StreamReply | ForwardedReply,
+  reply: FastifyReply,
+  { takeSlot }: Pick<RequestContext, "takeSlot">,
+): Promise<Readable> {
+  if (takeSlot("stream")) return answer instanceof StreamReply ? streamOf(answer, reply) : sendForwarded(answer, reply);
+  await answer.discard();
+  throw noSlotFree("stream");
 }
 
 const SHA256_OF_NOTHING = createHash("sha256").digest();

@@ -5,11 +5,13 @@ import findMyWay from "find-my-way";
 import { Fault, notFound } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
-import { incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
+import { COMMON_HEADERS, incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
 import type { EarlySearch } from "./object-search.ts";
 import { registerRoutes, type HttpOptions } from "./register-routes.ts";
 import { limitConnections } from "./limit-connections.ts";
+import { sendRefusal } from "./discard-body.ts";
 import { BodyBudget, receiveBodies } from "./receive-bodies.ts";
+import { RequestSlots } from "./request-slots.ts";
 import type { BodyTerms } from "./gate.ts";
 import { observeRequests } from "./observe-requests.ts";
 import { startByTurns } from "./start-by-turns.ts";
@@ -20,8 +22,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** From the connection, or the first byte of a later request, to the last byte of its headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 2_000;
-/** The body of a refused request is read to its end up to this size, so that the connection can be reused. */
-const MAX_DISCARDED_BYTES = 1024 * 1024;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -36,6 +36,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const prefix = prefixRewrite(identifierPrefix);
   const traceHeader = `X-${identifierPrefix.charAt(0).toUpperCase()}${identifierPrefix.slice(1)}-Trace-Id`;
 
+  const requestSlots = new RequestSlots(options.connections);
   const server = Fastify({
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
@@ -67,13 +68,13 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
-    if (hasLargeUnreadBody(request.raw)) headers.Connection = "close";
-    return reply
+    const text = JSON.stringify(body);
+    reply
       .code(status)
       .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
       .type("application/json; charset=utf-8")
-      .serializer(JSON.stringify)
-      .send(body);
+      .serializer(String);
+    return sendRefusal(text, request, reply, requestSlots);
   }
 
   server.setErrorHandler((error, request, reply) =>
@@ -84,7 +85,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   receiveBodies(server, new BodyBudget(options.bodyLimits), (value) => prefix.incoming(value));
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
-  const turns = startByTurns(server);
+  const connections = limitConnections(server.server, options.connections);
+  const turns = startByTurns(server, connections);
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
   server.decorateRequest("earlySearch");
@@ -106,19 +108,16 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
   // Unknown expectations are ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
-  limitConnections(server.server, options.connections);
+  // Before Fastify's own listener, so that every response has them.
+  server.server.prependListener("request", (_request, response: ServerResponse) => {
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
+  });
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
-  registerRoutes(server, options, turns);
+  registerRoutes(server, options, { turns, connections, requestSlots });
   await server.ready();
   sanitiseProxyHeaders(server.server, options.proxies);
   return server;
-}
-
-/** To reuse the connection, Node would read the rest of the refused body, however long it is. */
-function hasLargeUnreadBody({ complete, headers }: IncomingMessage): boolean {
-  const { "content-length": length = 0, "transfer-encoding": coding } = headers;
-  return !complete && (coding !== undefined || Number(length) > MAX_DISCARDED_BYTES);
 }
 
 /** HTTP/1.1 requires it in every request. */

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { FairQueue } from "../lib/fair-queue.ts";
 import { Fault } from "../lib/fault.ts";
 import { SoleUse } from "../lib/sole-use.ts";
+import type { Connections } from "./limit-connections.ts";
 
 /** How many requests start in one turn of the event loop: more would delay the requests of others. */
 const STARTS_A_TURN = 2;
@@ -26,7 +27,7 @@ export interface Turns {
  * unknown tokens, or none, take turns by their address, so that inventing tokens gains nothing. While only one user
  * sends requests, more of them start in a turn.
  */
-export function startByTurns(server: FastifyInstance): Turns {
+export function startByTurns(server: FastifyInstance, connections: Pick<Connections, "identify">): Turns {
   const waiting = new FairQueue<Waiting>({ waiting: MAX_WAITING, taken: () => Infinity });
   /** Keyed by the hash of the token, least recently used first. */
   const users = new Map<string, string>();
@@ -68,6 +69,7 @@ export function startByTurns(server: FastifyInstance): Turns {
     const user = token === undefined ? undefined : users.get(token);
     const sender = user ?? `address ${request.ip}`;
     const { socket } = request.raw;
+    if (user !== undefined) connections.identify(socket, user);
     presence.note(sender);
     if (!waiting.add(sender, { socket, begin: () => done() })) done(tooMany());
   });

@@ -1,6 +1,7 @@
 import { connect, type AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import Fastify, { type FastifyInstance } from "fastify";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { endingSignals } from "./register-routes.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
 
@@ -24,6 +25,13 @@ async function* endless(): AsyncGenerator<Buffer> {
   }
 }
 
+/** Sends nothing for longer than a client may take for a piece. */
+async function* late(): AsyncGenerator<string> {
+  yield "first";
+  await delay(2 * STALL_LIMIT_MS);
+  yield "last";
+}
+
 async function* quiet(ending: AbortSignal): AsyncGenerator<string> {
   yield "first";
   await new Promise((resolve) => ending.addEventListener("abort", resolve));
@@ -39,6 +47,9 @@ beforeEach(async () => {
   const endingSignal = endingSignals(server);
   server.get("/endless", (_request, reply) =>
     reply.send(streamOf(new StreamReply("application/octet-stream", endless()), reply, STALL_LIMIT_MS)),
+  );
+  server.get("/late", (_request, reply) =>
+    reply.send(streamOf(new StreamReply("text/plain", late()), reply, STALL_LIMIT_MS)),
   );
   server.get("/quiet", (_request, reply) =>
     reply.send(streamOf(new StreamReply("text/plain", quiet(endingSignal(reply))), reply)),
@@ -58,6 +69,21 @@ describe("a streamed reply", () => {
     await expect.poll(() => isReleased).toBe(true);
     expect(pieces).toBeLessThan(1000);
     socket.destroy();
+  });
+
+  test("is closed if the client reads nothing, even if it sends something", async () => {
+    const requests = "GET /endless HTTP/1.1\r\nHost: x\r\n\r\nGET /late HTTP/1.1\r\nHost: x";
+    const socket = connect(port, "127.0.0.1", () => socket.write(requests));
+    socket.pause();
+    socket.on("error", () => undefined);
+    const sending = setInterval(() => socket.write("x"), STALL_LIMIT_MS / 10);
+    onTestFinished(() => clearInterval(sending));
+    await expect.poll(() => isReleased).toBe(true);
+    socket.destroy();
+  });
+
+  test("may send nothing for a while", async () => {
+    expect(await (await fetch(`http://127.0.0.1:${port}/late`)).text()).toBe("firstlast");
   });
 
   test("is closed when the client disconnects", async () => {

@@ -31,19 +31,46 @@ export class StreamReply {
     this.body = body;
     this.headers = headers;
   }
+
+  /** For a reply that is not sent. */
+  async discard(): Promise<void> {
+    await this.body[Symbol.asyncIterator]().return?.();
+  }
 }
 
-/** A client that reads nothing for this long is considered gone; idle streams send something more often. */
-const STALL_LIMIT_MS = 60_000;
+/** A piece has 64 KiB or more, so a client must read at least about a kilobyte per second. */
+const PIECE_LIMIT_MS = 60_000;
+const BUFFER_BYTES = 64 * 1024;
 
-export function streamOf(
-  { type, body, headers }: StreamReply,
-  reply: FastifyReply,
-  stallLimitMs = STALL_LIMIT_MS,
-): Readable {
+export function streamOf({ type, body, headers }: StreamReply, reply: FastifyReply, pieceLimitMs?: number): Readable {
   reply.type(BINARY.has(type) ? type : `${type}; charset=utf-8`).headers(headers);
-  reply.raw.setTimeout(stallLimitMs, () => reply.raw.destroy());
-  return Readable.from(body, { objectMode: false, highWaterMark: 64 * 1024 });
+  return sendPieces(body, reply, pieceLimitMs);
+}
+
+/**
+ * Reads the body no faster than the client takes it. Closes the connection if the client does not take a piece within
+ * the limit; a body that has nothing to send for a while is no fault of the client.
+ */
+export function sendPieces(body: AsyncIterable<Chunk>, { raw }: FastifyReply, pieceLimitMs = PIECE_LIMIT_MS): Readable {
+  const pieces = body[Symbol.asyncIterator]();
+  let timer: NodeJS.Timeout | undefined;
+  raw.once("close", () => clearTimeout(timer));
+  const timed: AsyncIterableIterator<Chunk> = {
+    async next() {
+      clearTimeout(timer);
+      const piece = await pieces.next();
+      if (!raw.closed) timer = setTimeout(() => raw.destroy(), pieceLimitMs);
+      return piece;
+    },
+    async return() {
+      await pieces.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+  return Readable.from(timed, { objectMode: false, highWaterMark: BUFFER_BYTES });
 }
 
 type Chunk = Uint8Array | string;

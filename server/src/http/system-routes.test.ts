@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
+import { rawSocket } from "../../test/support/raw-request.ts";
 import { checkParts } from "./system-routes.ts";
 import { escapeHtml, html } from "./html.ts";
 import { referencePage } from "./reference-page.ts";
@@ -14,6 +15,26 @@ describe("the server's own pages", () => {
     const response = await get("/healthz");
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ status: "ok" });
+  });
+
+  test("and every other response forbid browsers to guess the type", async () => {
+    for (const path of [
+      "/healthz",
+      "/metrics",
+      "/docs",
+      "/api/v2/openapi.json",
+      "/nothing",
+      "/api/v1.2/account",
+      "/%",
+    ]) {
+      expect((await get(path)).headers.get("x-content-type-options"), path).toBe("nosniff");
+    }
+    const account = await given.account();
+    const { id } = await account.post("/notebooks", { name: "n", location: "Common" });
+    const exported = await account.get(`/notebooks/${id}/export`).reply();
+    expect([exported.status, exported.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
+    const broken = await rawSocket(given.base, "GARBAGE\r\n\r\n");
+    expect([broken.status, broken.headers.get("x-content-type-options")]).toEqual([400, "nosniff"]);
   });
 
   test("/readyz shows the state of each part", async () => {

@@ -29,12 +29,12 @@ export const createFileSensor = operation({
   reply: SensorStatus,
 
   async handle(
-    { body, caller, endingSignal },
+    { body, caller, takeSlot, endingSignal },
     { accountStorage, sensors }: WithSensors & { accountStorage: AccountStorage },
   ) {
     const question = fileQuestion(body.files);
     const { wait_seconds: waitSeconds = 0 } = body;
-    if (waitSeconds === 0) {
+    if (waitSeconds === 0 || !takeSlot("wait")) {
       const [answer = false] = await checkFiles(accountStorage, caller.accountId, [question]);
       return sensors.reply(answer);
     }

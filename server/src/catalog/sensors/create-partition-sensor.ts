@@ -41,10 +41,10 @@ export const createPartitionSensor = operation({
   example: { body: { schema: "default", table: "orders", columns: [{ column: "dt", values: ["2026-11-15"] }] } },
   reply: SensorStatus,
 
-  async handle({ body, caller, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {
+  async handle({ body, caller, takeSlot, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {
     const question = partitionSensorQuestion(body.schema, body.table, body.columns);
     const { wait_seconds: waitSeconds = 0 } = body;
-    if (waitSeconds === 0) {
+    if (waitSeconds === 0 || !takeSlot("wait")) {
       const [answer = false] = await checkPartitions(accountTables, caller.accountId, [question]);
       return sensors.reply(answer);
     }

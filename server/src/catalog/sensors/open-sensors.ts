@@ -39,7 +39,7 @@ export function openSensors(
     files: new SensorWaits({
       check: (accountId, questions) => checkFiles(storage, accountId, questions),
       everyMs: FILES_EVERY_MS,
-      limits: { lookups: MAX_FILES },
+      maxLookups: MAX_FILES,
     }),
   };
 }

@@ -16,7 +16,11 @@ export const SensorStatus = Type.Object({
 
 /** Nothing is sent on the connection during the wait, so a proxy may close it earlier. */
 export const WaitSeconds = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 300, description: "How long to wait for the status to become true" }),
+  Type.Integer({
+    minimum: 0,
+    maximum: 300,
+    description: "How long to wait for the status to become true. It answers at once if too many requests wait",
+  }),
 );
 
 /** Returns the answer as a reply, or throws why it cannot be given. */

@@ -27,17 +27,11 @@ export type Check<Question> = (accountId: number, questions: readonly Question[]
 export interface SensorWaitsOptions<Question> {
   readonly check: Check<Question>;
   readonly everyMs: number;
-  readonly limits?: Partial<WaitingLimits>;
-}
-
-export interface WaitingLimits {
-  readonly perAccount: number;
-  readonly perNode: number;
   /** In one check of one account. */
-  readonly lookups: number;
+  readonly maxLookups?: number;
 }
 
-const LIMITS: WaitingLimits = { perAccount: 1000, perNode: 4000, lookups: 10_000 };
+const MAX_LOOKUPS = 10_000;
 const RETRY_AFTER_SECONDS = 30;
 /** Requests that arrive together are checked together. */
 const FIRST_CHECK_MS = 5;
@@ -67,7 +61,6 @@ interface AccountWaits<Question> {
   readonly questions: Map<string, Waiting<Question>>;
   /** Questions to check right away instead of at the next periodic check. */
   fresh: Set<Waiting<Question>>;
-  waiters: number;
   firstCheck: NodeJS.Timeout | undefined;
   nextCheck: NodeJS.Timeout | undefined;
 }
@@ -75,14 +68,13 @@ interface AccountWaits<Question> {
 export class SensorWaits<Question extends WaitedQuestion> {
   readonly #check: Check<Question>;
   readonly #everyMs: number;
-  readonly #limits: WaitingLimits;
+  readonly #maxLookups: number;
   readonly #accounts = new Map<number, AccountWaits<Question>>();
-  #waiters = 0;
 
-  constructor({ check, everyMs, limits }: SensorWaitsOptions<Question>) {
+  constructor({ check, everyMs, maxLookups = MAX_LOOKUPS }: SensorWaitsOptions<Question>) {
     this.#check = check;
     this.#everyMs = everyMs;
-    this.#limits = { ...LIMITS, ...limits };
+    this.#maxLookups = maxLookups;
   }
 
   /** Resolves to true as soon as the answer is; to false when the time is over or the signal is aborted. */
@@ -112,21 +104,22 @@ export class SensorWaits<Question extends WaitedQuestion> {
         else if (checks === waiter.checksBefore) this.#checkSoon(accountId, account, waiting);
       }, waitMs);
       waiting.waiters.add(waiter);
-      account.waiters += 1;
-      this.#waiters += 1;
       signal.addEventListener("abort", giveUp);
       if (signal.aborted) giveUp();
     });
   }
 
-  #admit({ questions, waiters }: AccountWaits<Question>, { question }: Waiting<Question>): void {
-    const { perAccount, perNode, lookups } = this.#limits;
+  #admit({ questions }: AccountWaits<Question>, { question }: Waiting<Question>): void {
     const lookupsBefore = [...questions.values()].reduce((sum, { question: { size } }) => sum + size, 0);
-    const isTooMuch = !questions.has(question.key) && questions.size > 0 && lookupsBefore + question.size > lookups;
-    if (waiters < perAccount && this.#waiters < perNode && !isTooMuch) return;
-    throw new Fault("rate-limited", "Too many sensors are waiting. Try again later, or without wait_seconds.", {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
+    if (questions.has(question.key) || questions.size === 0) return;
+    if (lookupsBefore + question.size <= this.#maxLookups) return;
+    throw new Fault(
+      "rate-limited",
+      "Too many different sensors are waiting. Try again later, or without wait_seconds.",
+      {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      },
+    );
   }
 
   #leave(
@@ -136,8 +129,6 @@ export class SensorWaits<Question extends WaitedQuestion> {
     waiter: Waiter,
   ): void {
     if (!waiters.delete(waiter)) return;
-    this.#waiters -= 1;
-    account.waiters -= 1;
     if (waiters.size === 0) account.questions.delete(question.key);
     if (account.questions.size > 0) return;
     clearTimeout(account.firstCheck);
@@ -215,5 +206,5 @@ function newWaiting<Question>(question: Question): Waiting<Question> {
 }
 
 function newAccount<Question>(): AccountWaits<Question> {
-  return { questions: new Map(), fresh: new Set(), waiters: 0, firstCheck: undefined, nextCheck: undefined };
+  return { questions: new Map(), fresh: new Set(), firstCheck: undefined, nextCheck: undefined };
 }

@@ -43,9 +43,9 @@ export const printedResults: ResultSource = {
 /** Rows and columns. */
 export function tableResults(renderer: ResultRenderer): ResultSource {
   return {
-    async local({ accountId, resultBytes }, { folder }) {
+    async local({ resultBytes }, { folder }) {
       const spool = await findResult(folder);
-      if (spool !== undefined) return tableResult(spool, renderer, accountId);
+      if (spool !== undefined) return tableResult(spool, renderer);
       return resultBytes === 0 ? emptyResult : undefined;
     },
     published: (text, nodeId) => printedResult(text, () => unreachableNode(nodeId)),
@@ -130,19 +130,18 @@ const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
 };
 
 /** The rows of a query, stored as Arrow and converted to the requested format while they are read. */
-function tableResult(spool: SpooledResult, renderer: ResultRenderer, accountId: number): CommandResult {
-  const reading = { owner: accountId };
+function tableResult(spool: SpooledResult, renderer: ResultRenderer): CommandResult {
   return {
     async inline(fields, options, limitBytes) {
       const asked = { ...textOf(options), escaped: true };
-      const pieces = await renderer.renderUnder(limitBytes, spool, asked, reading);
+      const pieces = await renderer.renderUnder(limitBytes, spool, asked);
       if (pieces === undefined) return undefined;
       const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
       return new StreamReply("application/json", frameChunks([head], pieces[Symbol.asyncIterator](), ['"}']));
     },
     async stream(format, options) {
       const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
-      const pieces = renderer.render(spool, asked, reading)[Symbol.asyncIterator]();
+      const pieces = renderer.render(spool, asked)[Symbol.asyncIterator]();
       // A failure before the first piece can still be reported by the status of the reply.
       const first = await pieces.next();
       return new StreamReply(STREAM_TYPES[format], frameChunks(first.done === true ? [] : [first.value], pieces));

@@ -7,7 +7,6 @@ import { resultRenderer, type ResultRenderer, type ResultRendererOptions } from 
 import type { SpooledResult } from "./spool-result.ts";
 
 const text = { format: "text" } as const;
-const ONE = { owner: 1 };
 
 /** About 3 MB as text: a dozen chunks. */
 const batches = received(
@@ -97,11 +96,12 @@ describe("the renderer", () => {
     test("renders only results that are shorter", async () => {
       const result = await spooled(batches);
       const all = bytesOf(result, text);
-      const made = renderer({ openLimit: 1 });
-      const under = await made.renderUnder(all.length + 1, result, text, ONE);
+      const made = renderer({ threads: 1 });
+      const under = await made.renderUnder(all.length + 1, result, text);
       expect((await read(under ?? fail())).equals(all)).toBe(true);
-      expect(await made.renderUnder(all.length, result, text, ONE)).toBeUndefined();
-      expect(await made.renderUnder(1000, result, text, ONE)).toBeUndefined();
+      expect(await made.renderUnder(all.length, result, text)).toBeUndefined();
+      expect(await made.renderUnder(1000, result, text)).toBeUndefined();
+      expect(made.openCount()).toBe(0);
     });
 
     test("renders a small result unchanged", async () => {
@@ -123,47 +123,24 @@ describe("the renderer", () => {
       ["aborted", async (_: unknown, aborting: AbortController) => aborting.abort()],
     ])("keeps nothing open if the iterator is %s before it is read", async (_, leave) => {
       const result = await spooled(batches);
-      const made = renderer({ openLimit: 1 });
+      const made = renderer({ threads: 1 });
       const aborting = new AbortController();
-      const under = (await made.renderUnder(1e9, result, text, { ...ONE, signal: aborting.signal })) ?? fail();
+      const under = (await made.renderUnder(1e9, result, text, { signal: aborting.signal })) ?? fail();
+      expect(made.openCount()).toBe(1);
       await leave(under[Symbol.asyncIterator](), aborting);
-      expect((await read(made.render(result, text, ONE))).length).toBeGreaterThan(0);
+      expect(made.openCount()).toBe(0);
     });
-  });
-
-  test("refuses readers above its limit until another reader stops", async () => {
-    const result = await spooled(batches);
-    const made = renderer({ openLimit: 1 });
-    const first = made.render(result, text, ONE)[Symbol.asyncIterator]();
-    await first.next();
-    await expect(read(made.render(result, text, { owner: 2 }))).rejects.toMatchObject({ code: "unavailable" });
-    // Readers without an owner, the server itself, do not count.
-    expect((await read(made.render(result, text))).length).toBe(bytesOf(result, text).length);
-    await first.return?.();
-    expect((await read(made.render(result, text, ONE))).length).toBe(bytesOf(result, text).length);
-  });
-
-  test("limits the readers of each owner", async () => {
-    const result = await spooled(batches);
-    const made = renderer({ openLimit: 3, openLimitPerOwner: 2 });
-    const own = [1, 2].map(() => made.render(result, text, ONE)[Symbol.asyncIterator]());
-    for (const pieces of own) await pieces.next();
-    const refusal = { code: "rate-limited", retryAfterSeconds: 5 };
-    await expect(read(made.render(result, text, ONE))).rejects.toMatchObject(refusal);
-    await expect(made.renderUnder(1e9, result, text, ONE)).rejects.toMatchObject(refusal);
-    expect((await read(made.render(result, text, { owner: 2 }))).length).toBe(bytesOf(result, text).length);
-    for (const pieces of own) await pieces.return?.();
   });
 
   test("stops when the signal is aborted", async () => {
     const result = await spooled(batches);
-    const made = renderer({ openLimit: 1 });
+    const made = renderer({ threads: 1 });
     const aborting = new AbortController();
-    const pieces = made.render(result, text, { ...ONE, signal: aborting.signal })[Symbol.asyncIterator]();
+    const pieces = made.render(result, text, { signal: aborting.signal })[Symbol.asyncIterator]();
     await pieces.next();
     aborting.abort(new Error("enough"));
     await expect(pieces.next()).rejects.toThrow("enough");
-    expect((await read(made.render(result, text, ONE))).length).toBeGreaterThan(0);
+    expect(made.openCount()).toBe(0);
   });
 
   test("fails only for the damaged or missing result", async () => {

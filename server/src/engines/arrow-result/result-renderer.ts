@@ -1,6 +1,4 @@
 import { availableParallelism } from "node:os";
-import { Fault } from "../../lib/fault.ts";
-import { sharedSlots } from "../../lib/limit-concurrency.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions, Chunk } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
@@ -25,35 +23,28 @@ export interface ResultRenderer {
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Length of the whole output. Takes as long as rendering it, up to the limit. */
   measure(spool: SpoolToRead, options: RenderOptions, limitBytes?: number): Promise<number>;
+  /** How many renderings are open. */
+  openCount(): number;
   stop(): Promise<void>;
 }
 
 interface ReaderOptions {
-  /** Whose limit applies. Undefined for the server itself, which has limits of its own. */
-  readonly owner?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface ResultRendererOptions {
   readonly threads?: number;
-  /** Concurrent readers of all owners together. */
-  readonly openLimit?: number;
-  readonly openLimitPerOwner?: number;
   readonly idleMs?: number;
 }
 
 /** Threads stay for a while, because starting one takes 0.2 s; each uses about 30 MB. */
 const IDLE_MS = 300_000;
-const RETRY_AFTER_SECONDS = 5;
 
 export function resultRenderer({
   threads: threadLimit = Math.min(4, Math.max(1, availableParallelism() - 1)),
-  openLimit = 200,
-  openLimitPerOwner = 50,
   idleMs = IDLE_MS,
 }: ResultRendererOptions = {}): ResultRenderer {
   const threads = new Set<RenderThread>();
-  const places = sharedSlots({ perOwner: openLimitPerOwner, inAll: openLimit, refusal: tooManyReaders });
   let idleTimer: NodeJS.Timeout | undefined;
 
   const openCount = (): number => [...threads].reduce((sum, thread) => sum + thread.openCount, 0);
@@ -67,21 +58,13 @@ export function resultRenderer({
     return thread;
   }
 
-  function open(spool: SpoolToRead, options: RenderOptions, { owner, signal }: ReaderOptions = {}): ThreadRendering {
+  function open(spool: SpoolToRead, options: RenderOptions, { signal }: ReaderOptions = {}): ThreadRendering {
     signal?.throwIfAborted();
-    const free = owner === undefined ? () => undefined : places.take(owner);
     clearTimeout(idleTimer);
-    let rendering: ThreadRendering;
-    try {
-      rendering = chooseThread().open(spool, options);
-    } catch (error) {
-      free();
-      throw error;
-    }
+    const rendering = chooseThread().open(spool, options);
     return {
       ...rendering,
       close() {
-        free();
         rendering.close();
         if (openCount() === 0) stopIdleLater();
       },
@@ -130,21 +113,9 @@ export function resultRenderer({
       }
     },
 
+    openCount,
     stop,
   };
-}
-
-function tooManyReaders(taken: "share" | "all"): Fault {
-  const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-  if (taken === "all")
-    return new Fault(
-      "unavailable",
-      "Too many results are being read at the moment. Try again in a few seconds.",
-      details,
-    );
-  const message =
-    "Too many results of this account are being read at the same time. Wait until one of them ends, then try again.";
-  return new Fault("rate-limited", message, details);
 }
 
 /**
