@@ -19,7 +19,15 @@ export interface Attack {
 export type RunAttack = (seconds: number) => Promise<string>;
 
 /** Limits of the attacks, to protect the machine. */
-const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000, files: 200_000 };
+const MOST = {
+  processes: 1500,
+  sessions: 30,
+  memoryMiB: 2048,
+  diskMB: 3000,
+  files: 200_000,
+  sockets: 10_000,
+  waits: 5000,
+};
 const OTHER_ACCOUNTS = 12;
 const END_PATIENCE_MS = 30_000;
 /** Begins the lines in which programs report their progress. */
@@ -35,6 +43,7 @@ const single: Readonly<Record<string, Attack>> = {
   "event-log": { does: "an event log that is costly to read", prepare: byProgram("event-log.py", [100_000, 15_000]) },
   bodies: { does: "20 submissions of 30 MB at the same time", prepare: byRequests("bodies", 20) },
   sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
+  waits: { does: `${MOST.waits} connections with wait_seconds=60`, prepare: byRequests("waits", MOST.waits) },
   submissions: { does: "32 clients that submit", prepare: byRequests("submissions", 32) },
   listing: { does: "32 clients that list, in 13 accounts", prepare: byRequests("listing", 32) },
   "connect-messages": { does: "messages of a hostile Spark Connect server", prepare: byConnectServer(4) },
@@ -48,6 +57,7 @@ const together: readonly Attack["prepare"][] = [
   byProgram("event-log.py", [100_000, 5000]),
   byRequests("bodies", 6),
   byRequests("sockets", MOST.sockets / 3),
+  byRequests("waits", Math.ceil(MOST.waits / 3)),
   byRequests("submissions", 8),
   byRequests("listing", 8),
   byConnectServer(2),

@@ -4,7 +4,7 @@ import { send, type RequestToSend } from "./send-request.ts";
 
 /** An attack by requests of a tenant's clients, limited in number and time. */
 export interface RequestAttack {
-  readonly kind: "bodies" | "sockets" | "submissions" | "listing";
+  readonly kind: "bodies" | "sockets" | "waits" | "submissions" | "listing";
   readonly url: string;
   /** The tokens of all accounts that the tenant's user has created. */
   readonly tokens: readonly string[];
@@ -43,7 +43,9 @@ export async function attack(task: RequestAttack): Promise<Counts> {
     case "listing":
       return repeatRequests(task, (index) => ({ path: PAGES[index % PAGES.length] ?? "" }), Infinity);
     case "sockets":
-      return holdSockets(task);
+      return holdSockets(task, beginning);
+    case "waits":
+      return holdSockets(task, await waitingRequest(task));
   }
 }
 
@@ -83,19 +85,40 @@ async function repeatRequests(
 }
 
 /** Half of the sockets send nothing, half of them the beginning of a request. */
-async function holdSockets({ url, parallel, seconds }: RequestAttack): Promise<Counts> {
+function beginning(index: number): string {
+  return index % 2 === 0 ? "GET /api/v1.2/account HTTP/1.1\r\nHost: " : "";
+}
+
+/** Every socket waits for the end of a command that runs longer than the attack. */
+async function waitingRequest({ url, tokens: [token = ""], seconds }: RequestAttack): Promise<() => string> {
+  const program = `exec sleep ${seconds}`;
+  const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
+  const { status, text } = await send(url, { method: "POST", path: "/commands", body, token });
+  if (status !== "200") throw new Error(`the command was not submitted: ${status}`);
+  const { id } = JSON.parse(text) as { id: number };
+  const head = [`GET /api/v1.2/commands/${id}?wait_seconds=60 HTTP/1.1`, "Host: localhost", `X-AUTH-TOKEN: ${token}`];
+  const request = `${head.join("\r\n")}\r\n\r\n`;
+  return () => request;
+}
+
+/** Sends the text on each socket, and opens another one for each that the server closes. */
+async function holdSockets(
+  { url, parallel, seconds }: RequestAttack,
+  textOf: (index: number) => string,
+): Promise<Counts> {
   const { hostname, port } = new URL(url);
   const end = performance.now() + seconds * 1000;
   const held = new Set<Socket>();
-  const counts: Counts = { opened: 0, refused: 0, dropped: 0 };
+  const counts: Counts = { opened: 0, answered: 0, refused: 0, dropped: 0 };
   const count = (word: string): void => void (counts[word] = (counts[word] ?? 0) + 1);
   const open = (index: number): void => {
     let isOpen = false;
     const socket = connect({ host: hostname, port: Number(port) }, () => {
       isOpen = true;
       count("opened");
-      if (index % 2 === 0) socket.write("GET /api/v1.2/account HTTP/1.1\r\nHost: ");
+      socket.write(textOf(index));
     });
+    socket.once("data", () => count("answered")).resume();
     held.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => {
