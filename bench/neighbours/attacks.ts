@@ -26,7 +26,7 @@ const MOST = {
   diskMB: 3000,
   files: 200_000,
   sockets: 10_000,
-  waits: 5000,
+  waits: 4000,
 };
 const OTHER_ACCOUNTS = 12;
 const END_PATIENCE_MS = 30_000;

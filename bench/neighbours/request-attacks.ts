@@ -19,8 +19,8 @@ export type Counts = Record<string, number>;
 const BODY_MB = 30;
 /** A limit for the total number, whatever the duration. */
 const MOST_SUBMISSIONS = 10_000;
-/** New sockets in each pause of `SOCKET_PAUSE_MS`. */
-const SOCKETS_AT_ONCE = 200;
+/** New sockets in each pause of `SOCKET_PAUSE_MS`. Fewer with requests: the attack is that they are held. */
+const SOCKETS_AT_ONCE = { sockets: 200, waits: 50 };
 const SOCKET_PAUSE_MS = 50;
 
 const PAGES = [
@@ -43,9 +43,9 @@ export async function attack(task: RequestAttack): Promise<Counts> {
     case "listing":
       return repeatRequests(task, (index) => ({ path: PAGES[index % PAGES.length] ?? "" }), Infinity);
     case "sockets":
-      return holdSockets(task, beginning);
+      return holdSockets(task, beginning, SOCKETS_AT_ONCE.sockets);
     case "waits":
-      return holdSockets(task, await waitingRequest(task));
+      return holdSockets(task, await waitingRequest(task), SOCKETS_AT_ONCE.waits);
   }
 }
 
@@ -105,6 +105,7 @@ async function waitingRequest({ url, tokens: [token = ""], seconds }: RequestAtt
 async function holdSockets(
   { url, parallel, seconds }: RequestAttack,
   textOf: (index: number) => string,
+  batch: number,
 ): Promise<Counts> {
   const { hostname, port } = new URL(url);
   const end = performance.now() + seconds * 1000;
@@ -127,7 +128,7 @@ async function holdSockets(
     });
   };
   for (let index = 0; performance.now() < end;) {
-    const missing = Math.min(SOCKETS_AT_ONCE, parallel - held.size);
+    const missing = Math.min(batch, parallel - held.size);
     for (let one = 0; one < missing; one += 1) open(index++);
     await delay(SOCKET_PAUSE_MS);
   }
