@@ -32,11 +32,11 @@ final class DatabaseCall {
 
 object DatabaseCall {
   /**
-   * SQLSTATE classes of lost connections, refused logins, and a server that starts, stops, is full or cannot read its
-   * files. Other states concern only the statement, for example a value of another type than Hive expects; Hive then
+   * SQLSTATEs, or their first characters, of lost connections, refused logins, and a server that starts, stops, is full,
+   * is read-only or cannot read its files (`server/src/db/store-fault.ts`). Other states concern only the statement, for example a value of another type than Hive expects; Hive then
    * tries another statement.
    */
-  private val outageStates = Set("08", "28", "3D", "53", "55", "57", "58", "XX")
+  private val outageStates = Set("08", "25006", "25P03", "25P04", "28", "3D", "53", "55", "57", "58", "XX")
   private val ofThread = new ThreadLocal[DatabaseCall]
 
   /** Records what happens on this thread until `work` ends. */

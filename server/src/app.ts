@@ -74,7 +74,8 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const kinds = composeKinds(node, sparks, copies, options.commandKinds, held);
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
-  const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
+  const readiness = readinessParts(node, sparks.setUp, work.queue, options.storeHealthy);
+  const server = await composeServer(node, services, readiness);
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
   const listening = await listen(server, {
     ...node.config,

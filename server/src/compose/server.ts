@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { accessGate, type Admission } from "../access/gate.ts";
 import type { Admitted, OperationAccess } from "../access/operation.ts";
+import type { Queue } from "../commands/queue/open-queue.ts";
 import type { NodeParts } from "./node.ts";
 import type { Services } from "./services.ts";
 import type { Config } from "../config.ts";
@@ -57,6 +58,7 @@ export function proxySocketOf(config: Config): ProxySocket | undefined {
 export function readinessParts(
   { db, diskGuard }: NodeParts,
   spark: SparkSetUp | undefined,
+  queue: Pick<Queue, "hasHeartbeat">,
   storeHealthy: () => boolean = () => true,
 ): ReadinessParts {
   return {
@@ -64,7 +66,10 @@ export function readinessParts(
     async store() {
       if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
       await db.system.query("select 1");
-      return { ok: true, detail: "answers" };
+      // A read-only or full PostgreSQL answers, too.
+      return queue.hasHeartbeat()
+        ? { ok: true, detail: "answers" }
+        : { ok: false, detail: "the last heartbeat could not be written" };
     },
     async migrations() {
       const { applied, known } = await migrationState(db.system);

@@ -1,6 +1,21 @@
 import { Fault } from "../lib/fault.ts";
 
-const UNAVAILABLE_CLASSES = ["08", "53", "57"]; // connection, resources, operator intervention (shutdown, crash)
+/**
+ * SQLSTATEs, or their first characters, that say something about the server and nothing about the statement. The
+ * metastores have the same list (`jvm/metastore/DatabaseCall.scala`).
+ */
+const UNAVAILABLE_STATES = [
+  "08", // connection
+  "25006", // read-only: a standby, or a guard of the operator
+  "25P03", // a timeout ended a session in a transaction
+  "25P04",
+  "28", // login refused
+  "3D", // no such database
+  "53", // resources: memory, disk, connections
+  "55P03", // waited too long for a lock
+  "57", // operator intervention: shutdown, crash, timeout
+  "58", // the operating system failed
+];
 const UNAVAILABLE_ERRNO = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -9,6 +24,10 @@ const UNAVAILABLE_ERRNO = new Set([
   "ETIMEDOUT",
   "ENOTFOUND",
   "EACCES",
+  "EAI_AGAIN",
+  "ECONNABORTED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
 ]);
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
@@ -23,7 +42,7 @@ const LOST_TEXT = /connection terminated unexpectedly|not queryable/i;
 const CONFLICTS = new Set(["40P01", "40001", "23503"]);
 
 /**
- * Turns errors of an unavailable PostgreSQL (unreachable, full or shutting down) into 503 faults, and conflicts of
+ * Turns errors of an unavailable PostgreSQL (unreachable, full, read-only or shutting down) into 503 faults, and conflicts of
  * concurrent changes into 409. Other errors are returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
@@ -35,11 +54,19 @@ export function storeFault(error: unknown): unknown {
     });
   }
   return isStoreUnavailable(error)
-    ? new StoreUnavailableFault("unavailable", "The database is not responding. Try again shortly.", {
+    ? new StoreUnavailableFault("unavailable", unavailableMessage(error), {
         cause: error,
         retryAfterSeconds: 2,
       })
     : error;
+}
+
+const READ_ONLY = "25006";
+
+function unavailableMessage(error: unknown): string {
+  return errorCode(error) === READ_ONLY
+    ? "The database is read-only at the moment: nothing was changed. Try again shortly."
+    : "The database is not responding. Try again shortly.";
 }
 
 /** The connection ended between `commit` and its reply: it is unknown whether PostgreSQL stored the change. */
@@ -61,7 +88,7 @@ export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = errorCode(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;
-  if (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) return true;
+  if (code.length === 5 && UNAVAILABLE_STATES.some((state) => code.startsWith(state))) return true;
   return UNAVAILABLE_TEXT.test(error.message);
 }
 

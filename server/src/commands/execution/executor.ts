@@ -69,8 +69,8 @@ export type RunOutcome =
     }
   /** It disappeared without a report: it may have done all of its work or none. */
   | { readonly state: "lost"; readonly cause: string }
-  /** It certainly never began, and nothing of it runs. */
-  | { readonly state: "never-began" };
+  /** It certainly never began, and nothing of it runs. `isOutage`: only because the database was unavailable. */
+  | { readonly state: "never-began"; readonly isOutage?: boolean };
 
 /** A statement that returned rows, and their columns. */
 export interface ResultTable {

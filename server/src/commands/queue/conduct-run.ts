@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
+import { isStoreUnavailableFault } from "../../db/store-fault.ts";
 import { longTimeout } from "../../lib/long-timeout.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Log } from "../../lib/log.ts";
@@ -31,7 +32,7 @@ import {
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
- * `released`: it never began. `left`: this node still holds the row, because the server stops or something failed; the run
+ * `released`: it could not begin here. `left`: this node still holds the row, because the server stops or something failed; the run
  * is adopted when the rows are read again.
  */
 export type RunEnd = "settled" | "released" | "left";
@@ -50,6 +51,7 @@ export interface ConductServices {
   readonly stopping: AbortSignal;
 }
 
+const NEVER_BEGAN_FOR_OUTAGE: RunOutcome = { state: "never-began", isOutage: true };
 const STORE_RETRY_MS = 1000;
 /** After this time the same node may claim a command again whose run could not begin. */
 const RELEASE_DELAY_SECONDS = 2;
@@ -216,8 +218,9 @@ export class ConductedRun {
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
     const orderedEnd = this.#order === "end" ? this.#end : undefined;
+    const isOutage = outcome.state === "never-began" && outcome.isOutage === true;
     // Undefined: it never began, and any node may claim it.
-    const ended = settledOutcome(outcome, orderedEnd) ?? this.#outOfPatience();
+    const ended = settledOutcome(outcome, orderedEnd) ?? (isOutage ? undefined : this.#outOfPatience());
     if (outcome.state === "never-began") await this.#live?.stop();
     const { log, metrics, onEnd } = this.#services;
     const finish = ended === undefined ? await this.#release() : await this.#settle(ended);
@@ -225,7 +228,7 @@ export class ConductedRun {
     else if (finish.status !== "running") onEnd(this.claim.id);
     const waitsAgain = ended === undefined && finish?.status === "running";
     if (finish !== undefined && !waitsAgain) logEnd(log, this.#command, finish);
-    return ended === undefined ? "released" : "settled";
+    return ended === undefined && !isOutage ? "released" : "settled";
   }
 
   async #release(): Promise<Finish | undefined> {
@@ -250,8 +253,10 @@ export class ConductedRun {
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
   }
 
+  /** While the database is unavailable, a run that has begun is left, and any other waits again. */
   async #failedToStart(error: unknown): Promise<RunOutcome> {
-    const outcome = explainFailure(error);
+    if (isStoreUnavailableFault(error) && this.#command.handle !== null) throw error;
+    const outcome = isStoreUnavailableFault(error) ? NEVER_BEGAN_FOR_OUTAGE : explainFailure(error);
     const level = outcome.state === "ended" && outcome.kind === "refused" ? "debug" : "warn";
     this.#services.log[level]({ err: error, command: this.claim.id }, "a command could not be started");
     await this.#live?.stop();

@@ -63,6 +63,11 @@ export class Dispatcher {
     return this.#claimer.situation;
   }
 
+  /** Whether this node could write its last heartbeat. */
+  get hasHeartbeat(): boolean {
+    return !this.#heartbeat.isLost;
+  }
+
   /** The commands that run here now. */
   running(): { id: number; accountId: number }[] {
     return [...this.#runs.values()].map(({ claim: { id }, accountId }) => ({ id, accountId }));

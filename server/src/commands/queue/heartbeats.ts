@@ -37,6 +37,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #state: NodeState = "active";
   #beatAt = -Infinity;
+  #isLost = false;
   /** The last time of the database, and the monotonic time at which it arrived. */
   #last: { readonly databaseMs: number; readonly answeredAt: number } | undefined;
 
@@ -47,6 +48,11 @@ export class Heartbeat {
   /** The state that an operator gave the node. */
   get state(): NodeState {
     return this.#state;
+  }
+
+  /** Whether the last heartbeat could not be written. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** Does nothing if the last beat is recent. */
@@ -62,7 +68,9 @@ export class Heartbeat {
       this.#state = reply?.state ?? "active";
       renewLease(askedAt);
       this.#beatAt = askedAt;
+      this.#isLost = false;
     } catch (error) {
+      this.#isLost = true;
       metrics.lostHeartbeat();
       throw error;
     }

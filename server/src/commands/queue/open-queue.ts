@@ -50,6 +50,8 @@ export interface QueueOptions {
 export interface Queue {
   readonly waitingReason: WaitingReason;
   readonly memoryNeed: MemoryNeed;
+  /** Whether this node could write its last heartbeat. */
+  hasHeartbeat(): boolean;
   /** The commands that run here now. */
   running(): { id: number; accountId: number }[];
   /** Ends the account's runs as `error` with that cause; they are not tried again. */
@@ -93,6 +95,7 @@ export function openQueue(options: QueueOptions): Queue {
       largestBudgetMiB(nodeWatch.list(), node.memoryBudgetMiB, lostAfterMs(settings.leaseSeconds)),
     ),
     start: () => dispatcher.start(),
+    hasHeartbeat: () => dispatcher.hasHeartbeat,
     running: () => dispatcher.running(),
     endRunsOf: (accountId, cause) => dispatcher.endRunsOf(accountId, cause),
     stop: (how) => dispatcher.stop(how),

@@ -223,7 +223,7 @@ export class SqlRun extends InProcessRun {
     if (this.endedBy !== undefined) return this.endedBy;
     // The database was needed to find the server. No statement has begun, so the command can wait again.
     if (state === undefined && this.#server === undefined && isStoreUnavailableFault(error))
-      return { state: "never-began" };
+      return { state: "never-began", isOutage: true };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isStatementError(error)) await this.log.explain(described(error));
