@@ -76,6 +76,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const readiness = readinessParts(node, sparks.setUp, work.queue, options.storeHealthy);
   const server = await composeServer(node, services, readiness);
+  await node.timelineWatch.check(); // before the first id is given out
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
   const listening = await listen(server, {
     ...node.config,

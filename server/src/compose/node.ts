@@ -6,6 +6,7 @@ import { accountStorage } from "../accounts/account-storage.ts";
 import type { AccountStorage } from "../accounts/contract.ts";
 import { readNode } from "../commands/queue/node-identity.ts";
 import { NodeWatch } from "../commands/queue/heartbeats.ts";
+import { TimelineWatch } from "../commands/queue/timeline-watch.ts";
 import type { NodeRegistration } from "../commands/store/nodes.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -43,6 +44,7 @@ export interface NodeParts {
   readonly node: NodeRegistration;
   readonly nodeId: string;
   readonly nodeWatch: NodeWatch;
+  readonly timelineWatch: TimelineWatch;
   readonly eventLogs: EventLogs;
   readonly diskGuard: DiskGuard;
   readonly accountSettings: AccountServices["accountSettings"];
@@ -77,6 +79,7 @@ export async function composeNode(options: NodeOptions, held: AsyncDisposableSta
     node,
     nodeId: node.id,
     nodeWatch: new NodeWatch({ db: background.system, ownId: node.id, now: silenceClock }),
+    timelineWatch: new TimelineWatch(background, log),
     eventLogs: held.adopt(eventLogs({ log }), (reading) => reading.stop()),
     diskGuard,
     accountSettings,

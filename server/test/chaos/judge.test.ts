@@ -15,7 +15,7 @@ import {
   query,
   refresh,
   copy,
-  MOVED,
+  STRANDED,
   LEASE,
   SILENT,
   KILLED,
@@ -91,12 +91,17 @@ const sound: [string, Case][] = [
   ],
   ["a copy", { wanted: copy, outcome: { result: resultOfCopy("chaos-0") }, lines: "" }],
   [
-    "a killed copy that another node could not continue, although it had retries left",
+    "a killed copy that no node could continue because its own was silent, although it had retries left",
     {
       wanted: { ...copy, retry: 3 },
-      outcome: { status: "error", attempts: [failed(KILLED), failed(MOVED, { number: 2, node: 1 })] },
+      outcome: {
+        status: "error",
+        attempts: [failed(KILLED), failed(STRANDED, { number: 2, node: 1, endedMs: 12_000 })],
+        endMs: 12_000,
+      },
       lines: "",
       killed: ["1/1"],
+      outages: away(0, 12),
     },
   ],
   [
@@ -125,10 +130,23 @@ const unsound: [keyof Verdict, string, Case][] = [
   ["lost", "a copy that reports a file twice", { wanted: copy, outcome: { result: twice }, lines: "" }],
   [
     "unexplained",
-    "a copy that could not continue on its own node",
+    "a copy that could not continue although its node was not silent",
     {
       wanted: copy,
-      outcome: { status: "error", attempts: [failed(KILLED), failed(MOVED, { number: 2 })] },
+      outcome: { status: "error", attempts: [failed(KILLED), failed(STRANDED, { number: 2, node: 1 })] },
+      lines: "",
+      killed: ["1/1"],
+    },
+  ],
+  [
+    "repeated",
+    "a copy that continued on another node",
+    {
+      wanted: copy,
+      outcome: {
+        attempts: [failed(KILLED), { ...first, number: 2, node: 1 }],
+        result: resultOfCopy("chaos-0"),
+      },
       lines: "",
       killed: ["1/1"],
     },

@@ -168,7 +168,9 @@ function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence):
   const starts = lines.filter(({ word }) => word === "start").map(({ attempt }) => attempt);
   const operations = queries.filter((line) => line.key === key && line.word === "start");
   const numbers = outcome.attempts.map(({ number }) => number);
+  const ran = outcome.attempts.filter((attempt) => !isEndedElsewhere(attempt));
   return [
+    ...(kind === "copy" && new Set(ran.map(({ node }) => node)).size > 1 ? [`${id}: a copy ran on several nodes`] : []),
     ...(starts.length > new Set(starts).size ? [`${id}: an attempt began twice: ${starts.join(", ")}`] : []),
     ...(starts.some((number) => !numbers.includes(number))
       ? [`${id}: an attempt ran that the API does not list: ${starts.join(", ")}`]
@@ -184,31 +186,41 @@ function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence):
 function missingRetriesOf({ id, retry, cancelled }: Submitted, { status, attempts }: Outcome): string[] {
   const numbers = attempts.map(({ number }) => number);
   const gap = numbers.some((number, index) => number !== index + 1);
-  const isTooFew = status === "error" && attempts.length < retry + 1 && !cancelled && !isMoved(attempts);
+  const isTooFew =
+    status === "error" && attempts.length < retry + 1 && !cancelled && !isEndedElsewhere(attempts.at(-1));
   return [
     ...(gap ? [`${id}: the numbers of its attempts have a gap: ${numbers.join(", ")}`] : []),
     ...(isTooFew ? [`${id}: an error after ${attempts.length} attempts with ${retry} retries`] : []),
   ];
 }
 
-/** A copy that began on one node cannot continue on another, which does not have its journal. Such an attempt ends it. */
-function isMoved(attempts: readonly Attempt[]): boolean {
-  const [previous, last] = attempts.slice(-2);
-  return MOVED.test(last?.cause ?? "") && previous?.node !== last?.node;
+function isEndedElsewhere(attempt: Attempt | undefined): boolean {
+  return STRANDED.test(attempt?.cause ?? "");
+}
+
+/** A copy continues only on the node that has its journal. Another node ends it when that one is silent. */
+function isStranded(attempts: readonly Attempt[], { outages, silentSeconds }: Evidence): boolean {
+  const [first, last] = [attempts[0], attempts.at(-1)];
+  if (first === undefined || last === undefined || !isEndedElsewhere(last)) return false;
+  const span = { fromMs: first.startedMs, toMs: last.endedMs ?? Infinity };
+  return first.node !== last.node && outages.wasAwayFor(first.node, span, silentSeconds * 1000);
 }
 
 function unexplainedOf(wanted: Submitted, { id, attempts }: Outcome, evidence: Evidence): string[] {
   const upTo = (attempt: Attempt): readonly Attempt[] => attempts.slice(0, attempts.indexOf(attempt) + 1);
   return attempts
     .filter(({ cause }) => cause !== null && !(cause === "cancelled" && wanted.cancelled))
-    .filter((attempt) => !isExplained(wanted, attempt, evidence) && !(wanted.kind === "copy" && isMoved(upTo(attempt))))
+    .filter(
+      (attempt) =>
+        !isExplained(wanted, attempt, evidence) && !(wanted.kind === "copy" && isStranded(upTo(attempt), evidence)),
+    )
     .map(({ number, cause }) => `${wanted.kind} ${id}: attempt ${number} failed and no fault explains it: ${cause}`);
 }
 
 const KILLED = /^(its runner was ended from outside|exit code 137|ended by the signal SIGKILL)$/;
 const LEASE_OVER = /^(the lease was not renewed for \d+ s|the node has lost touch with the others)/;
 const SILENT = /^the node that ran it has fallen silent$/;
-const MOVED = /^the copy cannot continue here: the journal of the first attempt is on node /;
+const STRANDED = /^it cannot continue: node \S+, which has the journal of the copy, has fallen silent\. Submit /;
 const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
 
 /** Whether the attempt was made to fail, or a fault at the right time and place can make it fail in just this way. */

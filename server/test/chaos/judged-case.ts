@@ -83,7 +83,8 @@ export const once = { retry: 0 };
 export const query = { kind: "query" } as const;
 export const refresh = { kind: "refresh", retry: 0 } as const;
 export const copy = { kind: "copy" } as const;
-export const MOVED = "the copy cannot continue here: the journal of the first attempt is on node 7";
+export const STRANDED =
+  "it cannot continue: node 7, which has the journal of the copy, has fallen silent. Submit the command again";
 export const LEASE = "the lease was not renewed for 5 s: this node may have lost contact with the others";
 export const SILENT = "the node that ran it has fallen silent";
 export const KILLED = "its runner was ended from outside";

@@ -5,7 +5,7 @@ import { Fault } from "../../lib/fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { assertStorable, nameOf, named, type NamedPartition } from "./named-partitions.ts";
-import { retry } from "./retry.ts";
+import { FAILOVER_PAUSES_MS, retry } from "./retry.ts";
 import { missingNames } from "./store.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
 import { PartitionWriter } from "./write-partitions.ts";
@@ -52,7 +52,7 @@ export class OwnPartitions implements TablePartitions {
       const some = found.slice(from, from + NAMES_AT_ONCE);
       const names = some.map((partition) => nameOf(this.#table, partition));
       const read = () => unlessAborted(signal, missingNames(this.#metastore.reader, this.#table.identity, names));
-      const places = await retry(read, isTransient, signal);
+      const places = await retry(read, isTransient, signal, FAILOVER_PAUSES_MS);
       if (places === undefined) throw tableIsGone(this.#table);
       missing.push(...some.filter((_, index) => places.has(index + 1)));
     }
@@ -92,7 +92,7 @@ export class OwnPartitions implements TablePartitions {
   ): Promise<NamedPartition[]> {
     const batch = writer.batch(all);
     try {
-      return await retry(() => batch.write(signal), isTransient, signal);
+      return await retry(() => batch.write(signal), isTransient, signal, FAILOVER_PAUSES_MS);
     } catch (error) {
       throw signal.aborted ? error : storeFault(error);
     }

@@ -6,7 +6,7 @@ import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
 import { checkRefreshable } from "./refreshable-table.ts";
 import { refreshTable, type TableRefreshOptions } from "./refresh-table.ts";
-import { retry } from "./retry.ts";
+import { FAILOVER_PAUSES_MS, retry } from "./retry.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 
 export interface AccountRefreshOptions {
@@ -20,7 +20,8 @@ export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
   return async (request, { journal, report, signal }) => {
     try {
       // Retries during an outage of the store, as the comparing and adding of partitions does.
-      const opened = await retry(() => openTable(options, request, signal), isStoreUnavailableFault, signal);
+      const open = (): ReturnType<typeof openTable> => openTable(options, request, signal);
+      const opened = await retry(open, isStoreUnavailableFault, signal, FAILOVER_PAUSES_MS);
       try {
         await refreshTable({ ...opened, journal, report, stableMinutes: request.stableMinutes, signal });
       } finally {

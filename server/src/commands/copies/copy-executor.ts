@@ -30,10 +30,13 @@ export interface CopyExecutorOptions extends RunnerOptions, RequestServices, Cop
 const PROCESS_MIB = 256;
 export const COPY_MEMORY_MIB = PROCESS_MIB + BUFFER_MIB;
 
+const REMEDY = "Submit the command again with another destination, or remove what it has copied and submit it again";
+
 /** Runs copies under detached runners, as programs run. */
 export function copyExecutor(options: CopyExecutorOptions): Executor {
   const { program, journals } = options;
   return {
+    continues: { what: "the journal of the copy", remedy: REMEDY },
     unready: () => program.unready(),
     async prepare(run, signal) {
       const prepared = await prepareCopy(run, options, signal);
@@ -79,7 +82,8 @@ async function prepareCopy(
 
 /**
  * A later attempt continues what earlier ones have begun, and only the journal distinguishes that from other files at the
- * destination. The journal stays on the node of the first attempt: attempts on other nodes are refused and create none.
+ * destination. The journal stays on the node of the first attempt. The queue lets no other node claim the next attempt;
+ * this is for commands whose first attempt ran on a node of an earlier version, which does not say so.
  */
 async function checkJournalIsHere(
   { command, attempt }: CommandRun,
@@ -90,7 +94,6 @@ async function checkJournalIsHere(
   if (first === null || first === nodeId) return;
   throw new Fault(
     "invalid",
-    `the copy cannot continue here: the journal of the first attempt is on node ${first}. Submit the command ` +
-      "again with another destination, or remove what it has copied and submit it again",
+    `the copy cannot continue here: the journal of the first attempt is on node ${first}. ${REMEDY}`,
   );
 }

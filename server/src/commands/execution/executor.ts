@@ -19,6 +19,8 @@ export interface Executor {
   unready(command: CommandCluster): string | null;
   /** A command starts even if the node's disk is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
+  /** Later attempts continue what the first has left on its node, so no other node may run them. */
+  readonly continues?: Continuation;
   /** A command may safely run twice: when its node is lost, any node begins it again. */
   readonly isRestartable?: boolean;
   /** When `signal` is aborted, it may stop and reject, but must not leave anything half done. */
@@ -27,6 +29,13 @@ export interface Executor {
   adopt(run: CommandRun, handle: unknown): Promise<LiveRun>;
   /** Called after the end of the run is stored: removes the files that are not needed any more. */
   tidy(run: CommandRun): Promise<void>;
+}
+
+export interface Continuation {
+  /** What the first attempt leaves on its node, as in "which has the journal of the copy". */
+  readonly what: string;
+  /** What users do when that node is gone, as a sentence without its full stop. */
+  readonly remedy: string;
 }
 
 export interface PreparedRun {

@@ -48,6 +48,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     clusterRunning: 0,
     clusterCap: null,
     isClusterUp: true,
+    onlyNodeId: null,
     ...more,
   };
 }

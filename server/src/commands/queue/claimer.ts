@@ -3,13 +3,12 @@ import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
-import { endUnclaimed } from "../store/queue.ts";
 import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed, laneOf } from "./claim-plan.ts";
 import type { RunnableKind, RunnableKindOf, CommandCluster } from "../execution/executor.ts";
+import { endWaiting, type EndServices } from "./end-waiting.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
 import { type NodeRoom, largestBudgetMiB, tooLargeCause } from "./memory-rules.ts";
-import { writeToLog } from "../execution/run-log.ts";
 import type { WatchedNode } from "./heartbeats.ts";
 import type { StandbyDrivers, StandbyRoom } from "../programs/standby-drivers.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
@@ -67,7 +66,8 @@ export interface QueueSituation {
 
 /** The states of this node and the others. */
 export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
-  readonly takesCommands: boolean;
+  /** `own`: only those that no other node may run. */
+  readonly takes: "all" | "own" | "nothing";
 }
 
 /** A run of this node. */
@@ -83,6 +83,7 @@ const CANDIDATES = { perLane: 16, perAccount: 256 };
 export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #sharing: LoadSharing;
+  readonly #endServices: EndServices;
   /** When this node first saw a command wait for memory. */
   #shortSince: ReadonlyMap<number, number> = new Map();
   #situation: QueueSituation | undefined;
@@ -90,6 +91,7 @@ export class Claimer {
   constructor(options: ClaimerOptions) {
     this.#options = options;
     this.#sharing = new LoadSharing({ ...options, db: options.db.system });
+    this.#endServices = { ...options, db: options.db.system };
   }
 
   /** Undefined before the first poll. */
@@ -99,20 +101,23 @@ export class Claimer {
 
   /** Calls `conduct` with each claimed command at once. */
   async claimWaiting(
-    { takesCommands, ...seen }: NodeView,
+    { takes, ...seen }: NodeView,
     runs: readonly HeldRun[],
     conduct: (command: ClaimedCommand) => void,
   ): Promise<void> {
     const { db, node, kindOf, unready, sharedMemory, standbys } = this.#options;
     const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
-    if (!takesCommands) {
+    if (takes === "nothing") {
       standbys.keepWithin({ freeMiB: 0, spareMiB: 0 });
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
       return;
     }
+    const mayTake = ({ onlyNodeId }: Candidate): boolean =>
+      onlyNodeId === null ? takes === "all" : onlyNodeId === node.id;
     const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && kindOf(each).needsCluster;
-    const clusterReasons = await this.#useClusters(candidates.filter(waitsForCluster));
-    const ready = candidates.filter(
+    const taken = candidates.filter(mayTake);
+    const clusterReasons = await this.#useClusters(taken.filter(waitsForCluster));
+    const ready = taken.filter(
       (candidate) => !waitsForCluster(candidate) && unready(kindOf(candidate), candidate) === null,
     );
     const room = this.#roomBeside(runs);
@@ -164,18 +169,13 @@ export class Claimer {
 
   /** Ends commands that no node can start. Budgets may have become smaller since they were submitted. */
   async #endTooLarge(candidates: readonly Candidate[], nodes: readonly WatchedNode[]): Promise<void> {
-    const { db, node, kindOf, leaseSeconds, filesOf, onEnd, log } = this.#options;
+    const { node, kindOf, leaseSeconds } = this.#options;
     const { shortages } = this.#situation?.plan ?? NOTHING_PLANNED;
     const largestMiB = largestBudgetMiB(nodes, node.memoryBudgetMiB, lostAfterMs(leaseSeconds));
     for (const candidate of candidates.filter(({ id }) => shortages.get(id) === "node")) {
       const neededMiB = kindOf(candidate).memory.reservedMiB(candidate);
       if (neededMiB <= largestMiB) continue;
-      const cause = tooLargeCause(neededMiB, largestMiB);
-      const attempt = await endUnclaimed(db.system, { id: candidate.id, nodeId: node.id, cause });
-      if (attempt === undefined) continue;
-      await writeToLog(filesOf(candidate).attempt(attempt), { cause, next: { status: "error" } });
-      log.warn({ command: candidate.id, account: candidate.accountId }, `command ended as error: ${cause}`);
-      onEnd(candidate.id);
+      await endWaiting(this.#endServices, candidate, tooLargeCause(neededMiB, largestMiB));
     }
   }
 

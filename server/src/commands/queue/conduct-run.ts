@@ -241,7 +241,8 @@ export class ConductedRun {
     const { db, metrics } = this.#services;
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
-    const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
+    const staysOnNode = this.#kind.executor.continues !== undefined;
+    const settled = await this.#untilStored(() => settle(db, this.claim, settlement, staysOnNode));
     if (settled !== undefined) metrics.settled(this.#command.commandType, settled);
     return settled;
   }

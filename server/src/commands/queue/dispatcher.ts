@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { NodeState } from "../store/nodes.ts";
 import { listHeld, listHeldStates, type ClaimedCommand } from "../store/claims.ts";
-import { Claimer, type ClaimerOptions, type QueueSituation } from "./claimer.ts";
+import { Claimer, type ClaimerOptions, type NodeView, type QueueSituation } from "./claimer.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
 import { Heartbeat, type HeartbeatOptions, type NodeWatch } from "./heartbeats.ts";
 import { LostRuns } from "./lost-runs.ts";
@@ -17,6 +18,7 @@ export interface DispatcherOptions
   readonly now: () => number;
   readonly stopMark: StopMark;
   readonly renewLease: HeartbeatOptions["renewLease"];
+  readonly timelineWatch: HeartbeatOptions["timelineWatch"];
 }
 
 const POLL_INTERVAL_MS = 1000;
@@ -154,7 +156,7 @@ export class Dispatcher {
   async #claimMore(): Promise<void> {
     const nodeState = this.#heartbeat.state;
     const nodes = this.#options.nodeWatch.list();
-    const view = { nodeState, nodes, takesCommands: nodeState === "active" && !this.#isEnding };
+    const view = { nodeState, nodes, takes: this.#isEnding ? ("nothing" as const) : TAKEN[nodeState] };
     await this.#claimer.claimWaiting(view, [...this.#runs.values()], (command) => this.#conduct(command));
   }
 
@@ -172,6 +174,14 @@ export class Dispatcher {
     });
   }
 }
+
+/** A draining node finishes what only it can continue. */
+const TAKEN: Readonly<Record<NodeState, NodeView["takes"]>> = {
+  active: "all",
+  draining: "own",
+  paused: "nothing",
+  drained: "nothing",
+};
 
 interface Repetition {
   /** Runs the work again at once, or right after the current run. */

@@ -11,12 +11,14 @@ import {
   type NodeBeat,
 } from "../store/nodes.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
+import type { TimelineWatch } from "./timeline-watch.ts";
 import { ObservedSilence } from "../../lib/observed-silence.ts";
 
 export interface HeartbeatOptions {
   readonly db: Queryable;
   readonly node: NodeRegistration;
   readonly nodeWatch: Pick<NodeWatch, "update">;
+  readonly timelineWatch: Pick<TimelineWatch, "check">;
   readonly leaseSeconds: number;
   readonly metrics: Pick<QueueMetrics, "lostHeartbeat">;
   readonly log: Log;
@@ -57,7 +59,7 @@ export class Heartbeat {
 
   /** Does nothing if the last beat is recent. */
   async beat(): Promise<void> {
-    const { db, node, nodeWatch, leaseSeconds, metrics, now, renewLease } = this.#options;
+    const { db, node, nodeWatch, timelineWatch, leaseSeconds, metrics, now, renewLease } = this.#options;
     const askedAt = now();
     const everyMs = Math.min(LONGEST_INTERVAL_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
     if (askedAt - this.#beatAt < everyMs) return;
@@ -76,6 +78,7 @@ export class Heartbeat {
     }
     if (reply !== undefined) await this.#noteTime(reply.databaseMs, askedAt);
     await nodeWatch.update();
+    await timelineWatch.check();
   }
 
   /** Repairs due times if the database's clock was set back, and after a start, because that is not known then. */

@@ -35,7 +35,8 @@ export class LoadSharing {
   /** Returns the claims that this node takes now. Queries the database only if another node could take some. */
   async choose(claims: readonly PlannedClaim[], nodes: readonly WatchedNode[]): Promise<PlannedClaim[]> {
     const { db, node, caps, now, wakeNodes } = this.#options;
-    const overdue = this.#noteOverdue(claims);
+    const kept = this.#noteOverdue(claims);
+    for (const { candidate } of claims) if (candidate.onlyNodeId !== null) kept.add(candidate.id);
     const others = nodes.filter((each) => this.#takesCommands(each));
     if (claims.length === 0 || others.length === 0) {
       this.#left.clear();
@@ -44,7 +45,7 @@ export class LoadSharing {
     const loads = loadsByNode(await listLoads(db));
     const own = loadOf(node, loads);
     const spread = spreadClaims(
-      claims.filter(({ candidate }) => !overdue.has(candidate.id)),
+      claims.filter(({ candidate }) => !kept.has(candidate.id)),
       own,
       others.map((each) => loadOf(each, loads)),
       ({ candidate }) => candidate.clusterCap ?? caps.perCluster,
@@ -53,9 +54,10 @@ export class LoadSharing {
     for (const id of this.#left.keys()) if (!spread.left.has(id)) this.#left.delete(id);
     for (const [id, { nodeId }] of spread.left) if (!this.#left.has(id)) this.#left.set(id, { nodeId, at: now() });
     if (isNew) wakeNodes();
-    return claims.filter((claim) => overdue.has(claim.candidate.id) || spread.own.includes(claim));
+    return claims.filter((claim) => kept.has(claim.candidate.id) || spread.own.includes(claim));
   }
 
+  /** The commands that another node should have taken by now. */
   #noteOverdue(claims: readonly PlannedClaim[]): Set<number> {
     const { now } = this.#options;
     const overdue = new Set<number>();

@@ -1,21 +1,17 @@
-import type { Queryable } from "../../db/database.ts";
-import type { Log } from "../../lib/log.ts";
-import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
+import { listAbandoned, listStranded, type ClaimedCommand } from "../store/claims.ts";
 import { release, settle, type SettledCommand } from "../store/queue.ts";
-import type { RunnableKindOf } from "../execution/executor.ts";
+import type { Continuation, RunnableKindOf } from "../execution/executor.ts";
+import { endWaiting, type EndServices } from "./end-waiting.ts";
 import type { NodeWatch } from "./heartbeats.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd } from "./command-log-lines.ts";
 import { settlementOf } from "./settlement.ts";
 
-export interface LostRunsOptions {
-  readonly db: Queryable;
+export interface LostRunsOptions extends EndServices {
   readonly nodeWatch: Pick<NodeWatch, "silentFor">;
   readonly leaseSeconds: number;
   readonly kindOf: RunnableKindOf;
   readonly metrics: QueueMetrics;
-  readonly log: Log;
-  readonly onEnd: (commandId: number) => void;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -29,7 +25,7 @@ export function lostAfterMs(leaseSeconds: number): number {
   return (leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS)) * 1000;
 }
 
-/** Settles the runs of nodes that have fallen silent. */
+/** Settles the runs of nodes that have fallen silent, and ends the commands that only these nodes could continue. */
 export class LostRuns {
   readonly #options: LostRunsOptions;
   #checkedAt = -Infinity;
@@ -39,7 +35,7 @@ export class LostRuns {
   }
 
   async settle(): Promise<void> {
-    const { db, nodeWatch, leaseSeconds, metrics, log, onEnd, now } = this.#options;
+    const { db, nodeWatch, leaseSeconds, kindOf, metrics, log, onEnd, now } = this.#options;
     const silent = nodeWatch.silentFor(lostAfterMs(leaseSeconds));
     if (silent.length === 0 || now() - this.#checkedAt < CHECK_INTERVAL_MS) return;
     this.#checkedAt = now();
@@ -49,21 +45,30 @@ export class LostRuns {
       if (status !== undefined) metrics.lostHeartbeat();
       if (status !== undefined && status !== "running") onEnd(command.id);
     }
+    for (const command of await listStranded(db, silent)) {
+      await endWaiting(this.#options, command, strandedCause(command.nodeId, kindOf(command).executor.continues));
+    }
   }
 
   /** Undefined: another node has settled it, or its own node is back. */
   async #settleRun(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
     const { db, log, metrics, kindOf } = this.#options;
     const isWanted = command.status !== "cancelling";
-    if (command.handle === null || (isWanted && kindOf(command).executor.isRestartable === true)) {
+    const { isRestartable = false, continues } = kindOf(command).executor;
+    if (command.handle === null || (isWanted && isRestartable)) {
       return release(db, command);
     }
     const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
-    const settled = await settle(db, command, settlementOf(command, lost, Infinity));
+    const settled = await settle(db, command, settlementOf(command, lost, Infinity), continues !== undefined);
     if (settled !== undefined) {
       metrics.settled(command.commandType, settled);
       logEnd(log, command, settled);
     }
     return settled?.status;
   }
+}
+
+function strandedCause(nodeId: string, continues: Continuation | undefined): string {
+  const { what, remedy } = continues ?? { what: "the files of its earlier attempts", remedy: "Submit it again" };
+  return `it cannot continue: node ${nodeId}, which has ${what}, has fallen silent. ${remedy}`;
 }

@@ -16,6 +16,7 @@ import { lostAfterMs } from "./lost-runs.ts";
 import { memoryNeed, type MemoryNeed, largestBudgetMiB } from "./memory-rules.ts";
 import { queueMetrics } from "./queue-metrics.ts";
 import { StopMark } from "./stop-mark.ts";
+import type { TimelineWatch } from "./timeline-watch.ts";
 import { waitingReasons, type WaitingReason } from "./waiting-reason.ts";
 
 export interface QueueSettings {
@@ -34,6 +35,7 @@ export interface QueueOptions {
   readonly settings: QueueSettings;
   readonly node: NodeRegistration;
   readonly nodeWatch: NodeWatch;
+  readonly timelineWatch: TimelineWatch;
   readonly events: CommandEventSource;
   readonly leaseFile: string;
   readonly isolation: ProgramIsolation;
@@ -90,6 +92,7 @@ export function openQueue(options: QueueOptions): Queue {
       clock: systemClock, // the rows have real times
       kindOf,
       unready,
+      nodeId: node.id,
     }),
     memoryNeed: memoryNeed(() =>
       largestBudgetMiB(nodeWatch.list(), node.memoryBudgetMiB, lostAfterMs(settings.leaseSeconds)),

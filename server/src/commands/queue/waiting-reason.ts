@@ -5,7 +5,7 @@ import type { QueueSituation, Unready } from "./claimer.ts";
 import type { RunnableKindOf } from "../execution/executor.ts";
 import { laneOf } from "./claim-plan.ts";
 import type { Shortage } from "./memory-rules.ts";
-import { groupNodes, type NodeGroup } from "./heartbeats.ts";
+import { groupNodes, type NodeGroup, type WatchedNode } from "./heartbeats.ts";
 import type { NodeState } from "../store/nodes.ts";
 
 /** Says why a command waits, as text for users. */
@@ -18,13 +18,15 @@ export interface WaitingFacts {
   readonly clock: Clock;
   readonly kindOf: RunnableKindOf;
   readonly unready: Unready;
+  /** Of this node. */
+  readonly nodeId: string;
 }
 
 /**
  * Says why a command waits, as this node saw it when it last polled the queue. A node that takes no commands itself
  * gives only reasons that hold for every node: its own memory and Spark do not matter to the others.
  */
-export function waitingReasons({ situation, caps, clock, kindOf, unready }: WaitingFacts): WaitingReason {
+export function waitingReasons({ situation, caps, clock, kindOf, unready, nodeId }: WaitingFacts): WaitingReason {
   return (row) => {
     const { nextAttemptAt = null } = row;
     if (nextAttemptAt !== null && nextAttemptAt > clock.now()) {
@@ -32,10 +34,14 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready }: Wait
     }
     const seen = situation();
     if (seen === undefined) return "the node is starting";
-    const noNode = noNodeReason(groupNodes(seen.nodes));
-    if (noNode !== null) return noNode;
     const kind = kindOf(row);
-    const unreadyReason = seen.nodeState === "active" ? unready(kind, row) : null;
+    const { onlyNodeId = null } = row;
+    const noNode =
+      onlyNodeId === null
+        ? noNodeReason(groupNodes(seen.nodes))
+        : onlyNodeReason(onlyNodeId, nodeId, seen.nodes, kind.executor.continues?.what);
+    if (noNode !== null) return noNode;
+    const unreadyReason = takesIt(seen.nodeState, onlyNodeId) ? unready(kind, row) : null;
     if (unreadyReason !== null) return unreadyReason;
     const clusterReason = kind.needsCluster ? seen.clusterReasons.get(row.clusterId) : undefined;
     if (clusterReason !== undefined) return clusterReason;
@@ -47,9 +53,28 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready }: Wait
         return `the account already runs its maximum of ${caps.perAccount} commands`;
       }
     }
-    if (seen.nodeState !== "active") return otherNodeReason(seen.nodeState);
+    if (seen.nodeState !== "active" && onlyNodeId === null) return otherNodeReason(seen.nodeState);
     return queueReason(row, seen, (each) => laneOf(kindOf(each), each));
   };
+}
+
+function takesIt(nodeState: NodeState, onlyNodeId: string | null): boolean {
+  return nodeState === "active" || (nodeState === "draining" && onlyNodeId !== null);
+}
+
+/** Says why the one node that may run a command does not; null: it is this node, and it takes the command. Pure. */
+export function onlyNodeReason(
+  onlyNodeId: string,
+  ownId: string,
+  nodes: readonly WatchedNode[],
+  what = "the files of its earlier attempts",
+): string | null {
+  const node = nodes.find(({ id }) => id === onlyNodeId);
+  const reason = `its next attempt has to run on node ${onlyNodeId}, which has ${what}`;
+  if (node === undefined) return `${reason} and is not known any more`;
+  if (node.isSilent) return `${reason} and is silent since ${isoSeconds(node.heartbeatAt)}`;
+  if (!takesIt(node.state, onlyNodeId)) return `${reason} and is ${node.state}`;
+  return onlyNodeId === ownId ? null : reason;
 }
 
 const SHORTAGES: Record<Shortage, string> = {

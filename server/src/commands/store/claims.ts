@@ -13,6 +13,8 @@ export interface Candidate extends RunnableCommand {
   readonly clusterCap: number | null;
   /** Whether its cluster is UP. */
   readonly isClusterUp: boolean;
+  /** The only node that may claim it, because the attempt continues what an earlier one has left there; null: any. */
+  readonly onlyNodeId: string | null;
 }
 
 /**
@@ -95,6 +97,7 @@ export function listCandidates(
             command.memory_mib as "statedMemoryMiB", ${CONFIGURED_HEAP} as "configuredHeap",
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
+            command.only_node_id as "onlyNodeId",
             coalesce(running_of_account.commands, 0) as "accountRunning",
             coalesce(running.commands, 0) as "clusterRunning"
      from chosen
@@ -145,8 +148,9 @@ const CLAIMED = `
   (select resolved from command_source_text where command_id = command.id) as "programText"`;
 
 /**
- * Undefined: another node has claimed the command, a cap is reached, or this node is not active. The lock is one per
- * account. A cluster belongs to one account, so both caps hold even if several nodes claim at the same time.
+ * Undefined: another node has claimed the command or is the only one that may, a cap is reached, or this node takes no
+ * commands; a draining one still takes those that only it may run. The lock is one per account. A cluster belongs to one
+ * account, so both caps hold even if several nodes claim at the same time.
  */
 export async function claim(
   tx: Tx,
@@ -171,7 +175,9 @@ export async function claim(
      where command.id = $1 and ${FREE} and command.due_at <= now() and cluster.id = command.cluster_id
        and (cluster.state = 'UP' or not $6)
        and running.of_account < $4 and running.of_cluster < coalesce(cluster.max_concurrent_commands, $5)
-       and exists (select from node where node.id = $2 and node.state = 'active')
+       and (command.only_node_id is null or command.only_node_id = $2)
+       and exists (select from node where node.id = $2 and (
+         node.state = 'active' or (node.state = 'draining' and command.only_node_id = node.id)))
      returning ${CLAIMED}`,
     [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster, needsCluster],
   );
@@ -206,16 +212,42 @@ export function listHeldStates(
   );
 }
 
+/** A node and its last beat. */
+interface SilentNode {
+  readonly id: string;
+  readonly beat: number;
+}
+
 /** The runs of nodes whose last beats are still the given ones. */
 export function listAbandoned(
   db: Queryable,
-  silent: readonly { readonly id: string; readonly beat: number }[],
+  silent: readonly SilentNode[],
+): Promise<(ClaimedCommand & { nodeId: string })[]> {
+  return listOf(db, silent, `command.node_id = node.id and ${HELD}`);
+}
+
+/** The waiting commands that only such a node may run. */
+export function listStranded(
+  db: Queryable,
+  silent: readonly SilentNode[],
+): Promise<(ClaimedCommand & { nodeId: string })[]> {
+  return listOf(
+    db,
+    silent,
+    "command.only_node_id = node.id and command.status = 'running' and command.node_id is null",
+  );
+}
+
+function listOf(
+  db: Queryable,
+  silent: readonly SilentNode[],
+  condition: string,
 ): Promise<(ClaimedCommand & { nodeId: string })[]> {
   return db.query(
     `select ${CLAIMED}, node.id as "nodeId"
      from unnest($1::uuid[], $2::bigint[]) silent (id, beat)
      join node on node.id = silent.id and node.beat = silent.beat
-     join command on command.node_id = node.id and ${HELD}`,
+     join command on ${condition}`,
     [silent.map(({ id }) => id), silent.map(({ beat }) => beat)],
   );
 }

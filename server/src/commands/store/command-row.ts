@@ -71,6 +71,8 @@ export interface CommandRow {
   numResultDir: number;
   /** When a command between two attempts may be claimed again. Absent in a command that was just submitted. */
   nextAttemptAt?: Date | null;
+  /** The only node that may run its next attempt; null or absent: any. */
+  onlyNodeId?: string | null;
 }
 
 /** For `select … from command c`. */
@@ -80,7 +82,8 @@ export const COMMAND_COLUMNS = `
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
   c.num_result_dir as "numResultDir",
-  case when c.status = 'running' and c.node_id is null then c.due_at end as "nextAttemptAt"`;
+  case when c.status = 'running' and c.node_id is null then c.due_at end as "nextAttemptAt",
+  c.only_node_id as "onlyNodeId"`;
 
 /**
  * A `StoredCommand`, for `select … from command c`. Its `command` has only the fields that decide the kind where none is

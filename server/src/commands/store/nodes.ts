@@ -1,13 +1,13 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /**
- * An operator sets the first three states. Only an active node takes commands; running commands continue in every state.
+ * An operator sets the first three states. Only an active node takes new commands; running commands continue in every state.
  *
  * | state | means | becomes |
  * |---|---|---|
  * | `active` | takes commands | |
  * | `paused` | takes no commands for now | |
- * | `draining` | takes no commands, because it is to be removed | `drained`, by the node itself, after its last command |
+ * | `draining` | takes no new commands, because it is to be removed; later attempts that only it may run | `drained`, by the node itself, after its last command |
  * | `drained` | can be removed; the state survives restarts until an operator changes it | |
  */
 export const NODE_STATES = ["active", "paused", "draining", "drained"] as const;
@@ -50,11 +50,45 @@ export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<Hear
      set heartbeat_at = now(), beat = beat + 1,
          state = case when state = 'draining' and not exists (
                    select from command where command.node_id = node.id and command.status in ('running', 'cancelling')
+                 ) and not exists (
+                   select from command
+                   where command.only_node_id = node.id and command.status = 'running' and command.node_id is null
                  ) then 'drained' else state end
      where id = $1 returning state, (extract(epoch from now()) * 1000)::float8 as "databaseMs"`,
     [nodeId],
   );
   return row;
+}
+
+/**
+ * Returns the timeline of PostgreSQL, a number that changes with every failover, if it is not noted for every node. The
+ * name of a WAL file begins with it, and every role may read that.
+ */
+export async function findNewTimeline(db: Queryable): Promise<number | undefined> {
+  const [row] = await db.query<{ timeline: number }>(
+    `select current.timeline
+     from (select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint as timeline) current
+     where exists (select from node where node.timeline is distinct from current.timeline)`,
+  );
+  return row?.timeline;
+}
+
+/**
+ * Notes the timeline. If another one was noted before, first leaves a gap in every sequence: ids that were given out on
+ * the old timeline, and lost with it, are not given out again. Returns whether it left gaps.
+ */
+export async function noteTimeline(tx: Tx, timeline: number, gap: number): Promise<boolean> {
+  tx.send("select pg_advisory_xact_lock(hashtextextended('headgate timeline', 0))");
+  const others = await tx.query("select from node where timeline <> $1 limit 1", [timeline]);
+  if (others.length > 0) {
+    await tx.query(
+      `select setval(format('%I.%I', schemaname, sequencename)::regclass, last_value + $1)
+       from pg_sequences where schemaname = current_schema() and last_value is not null`,
+      [gap],
+    );
+  }
+  await tx.query("update node set timeline = $1 where timeline is distinct from $1", [timeline]);
+  return others.length > 0;
 }
 
 /** Called periodically, because the registration of a node does not contain the address. */

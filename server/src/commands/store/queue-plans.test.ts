@@ -19,7 +19,7 @@ import {
   type Claim,
   type Settlement,
 } from "./queue.ts";
-import { claim, listAbandoned, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
+import { claim, listAbandoned, listStranded, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
 
 /** Query plans show that the cost of the queue's frequent statements depends on waiting and running commands only. */
 const ENDED = 200_000;
@@ -145,9 +145,10 @@ const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   markSpawned: (tx) => markSpawned(tx, held, { kind: "runner" }),
   noteProgress: (tx) => noteProgress(tx, held, { pid: 1, progress: 1 }),
   release: (tx) => release(tx, held),
-  settle: (tx) => settle(tx, held, settlement),
+  settle: (tx) => settle(tx, held, settlement, true),
   cancel: (tx) => cancel(tx, waitingIds[0] ?? 0),
   listAbandoned: (tx) => listAbandoned(tx, [{ id: silent, beat: 0 }]),
+  listStranded: (tx) => listStranded(tx, [{ id: silent, beat: 0 }]),
   nodeHeartbeat: (tx) => nodeHeartbeat(tx, own),
   listNodes: (tx) => listNodes(tx),
   listBeats: (tx) => listBeats(tx),

@@ -8,13 +8,14 @@ import type { Queryable } from "../../db/database.ts";
  * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
  * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
  * | running | node | set | was spawned: it runs, has ended, or is lost | settle, or release if it is restartable |
- * | running | – | – | waits again: for its next attempt, or because its node released it or is lost | claim, cancel |
+ * | running | – | – | waits again: for its next attempt, or because its node released it or is lost | claim, cancel, endUnclaimed |
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
  *
  * A claim raises the fence, and every write of the claimer names its node and fence: if it changes no row, another node
  * has claimed the command. `attempt` counts spawned runs: a claim adds one, and release subtracts it; but an attempt that
- * was spawned and has not ended continues with the next claim. Every search uses a partial index of the waiting or the
+ * was spawned and has not ended continues with the next claim. Where later attempts continue what the first has left on its
+ * node's disk, `only_node_id` names that node, and no other may claim the command. Every search uses a partial index of the waiting or the
  * running commands, so its cost does not grow with the history.
  */
 export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
@@ -114,8 +115,16 @@ export interface SettledCommand {
   readonly seconds: number | null;
 }
 
-/** A command that is being cancelled ends as cancelled, whatever its outcome. Undefined: another node has it. */
-export async function settle(db: Queryable, run: Claim, settlement: Settlement): Promise<SettledCommand | undefined> {
+/**
+ * A command that is being cancelled ends as cancelled, whatever its outcome. `staysOnNode`: only the node of this run may
+ * run the next attempt. Undefined: another node has it.
+ */
+export async function settle(
+  db: Queryable,
+  run: Claim,
+  settlement: Settlement,
+  staysOnNode: boolean,
+): Promise<SettledCommand | undefined> {
   const { next, exitCode, cause, outputBytes, logBytes, qlog } = settlement;
   const [row] = await db.query<SettledCommand>(
     `with settled as (
@@ -124,6 +133,8 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
            status = case when status = 'cancelling' then 'cancelled' when $4 = 'retry' then 'running' else $4 end,
            end_time = case when status = 'running' and $4 = 'retry' then null else now() end,
            due_at = now() + make_interval(secs => $5),
+           only_node_id = case when $11 then node_id else only_node_id end,
+           lane = lane || case when $11 and only_node_id is null then ' on node ' || node_id else '' end,
            progress = case when status = 'running' and $4 = 'done' then 100 else progress end,
            num_result_dir = case when status = 'running' and $4 = 'done' then 1 else num_result_dir end,
            result_bytes = $8, log_bytes = $9,
@@ -150,6 +161,7 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
       outputBytes,
       logBytes,
       qlog,
+      staysOnNode && next.status === "retry",
     ],
   );
   return row;
