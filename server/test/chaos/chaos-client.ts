@@ -96,6 +96,12 @@ export class ChaosClient {
     return JSON.parse(text);
   }
 
+  /** For requests after which the path or location does not exist: 404 means that an unanswered one was carried out. */
+  async takeAway(method: string, path: string, body?: object): Promise<void> {
+    const { status, text } = await this.#answered(method, path, body);
+    if (status !== 200 && status !== 404) throw new Error(`${method} ${path}: ${status} ${text}`);
+  }
+
   /** Returns refusals as well. */
   read(path: string): Promise<Answer> {
     return this.#answered("GET", path);

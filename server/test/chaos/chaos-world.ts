@@ -13,6 +13,7 @@ import {
   makeScratchStore,
   type ScratchAccount,
   type ScratchStore,
+  type StoreConnection,
 } from "../support/scratch-store.ts";
 import { addSteppedClock } from "../support/stepped-clock.ts";
 import { ChaosNode } from "./chaos-node.ts";
@@ -36,6 +37,8 @@ export interface ChaosWorld {
   readonly proxy: CutOffProxy;
   readonly store: ScratchStore;
   readonly db: Database;
+  /** Of the database that the nodes share. */
+  readonly connection: StoreConnection;
   readonly account: ScratchAccount;
   readonly spark: SparkServer;
   readonly folders: PartitionFolders;
@@ -117,6 +120,7 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
     proxy,
     store,
     db,
+    connection,
     account,
     spark,
     folders,

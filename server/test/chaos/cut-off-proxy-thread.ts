@@ -9,6 +9,7 @@ const send = (message: unknown): void => parentPort?.postMessage(message);
 type Pair = readonly [near: Socket, far: Socket];
 const pairs = new Set<Pair>();
 const lost = new Set<Pair>();
+let losesAnswers = false;
 
 const server = createServer((near) => {
   const far = connect(target);
@@ -24,6 +25,7 @@ const server = createServer((near) => {
   }
   forward(near, far);
   forward(far, near);
+  if (losesAnswers) far.pause();
 });
 
 function forward(from: Socket, to: Socket): void {
@@ -46,11 +48,20 @@ function breakPair(pair: Pair): void {
 
 const openPairs = (): Pair[] => [...pairs].filter((pair) => !lost.has(pair));
 
-parentPort?.on("message", (open: "fall silent" | "break") => {
-  if (open === "break") openPairs().forEach(breakPair);
-  send("cut");
-  Atomics.wait(lever, 0, CUT);
+type Order = "fall silent" | "break" | "lose answers" | "heal";
+
+parentPort?.on("message", (order: Order) => {
+  if (order === "break") openPairs().forEach(breakPair);
+  if (order === "lose answers") {
+    losesAnswers = true;
+    for (const [, far] of openPairs()) far.pause(); // as TCP does: the other side sends again until it is heard
+  }
+  if (order !== "heal") send("cut");
+  if (order === "lose answers") return;
+  if (order !== "heal") Atomics.wait(lever, 0, CUT);
   const held = HELD[Atomics.load(lever, 0) - FIRST_HELD] ?? "breaks";
+  if (losesAnswers) for (const [, far] of openPairs()) far.resume();
+  losesAnswers = false;
   openPairs().forEach(treatHeld[held]);
   send("healed");
 });

@@ -56,6 +56,27 @@ test("a cut can break the open connections, and new ones never get past their ha
   expect(await firstOf(open(), "connect", "close", "error")).toBeUndefined();
 });
 
+test("in a one-way loss, what is sent arrives and the answers do not, until it is healed", async () => {
+  const arrived: Buffer[] = [];
+  echo.once("connection", (socket: Socket) => socket.on("data", (bytes: Buffer) => arrived.push(bytes)));
+  const old = open();
+  old.write("before");
+  expect(String(await once(old, "data"))).toBe("before");
+  await proxy.loseAnswers();
+  old.write("during");
+  await expect.poll(() => String(arrived)).toBe("before,during");
+  const young = open();
+  young.write("new");
+  expect(await Promise.all([old, young].map((each) => firstOf(each, "data", "close", "error")))).toEqual([
+    undefined,
+    undefined,
+  ]);
+  const later = Promise.all([once(old, "data"), once(young, "data")]);
+  await proxy.heal("arrives");
+  expect(String(await later)).toBe("during,new");
+  for (const socket of [old, young]) socket.destroy();
+});
+
 test("after a cut, open connections can break or stay silent, and new ones work", async () => {
   const lost = open();
   lost.write("before");

@@ -5,9 +5,10 @@ import { Worker } from "node:worker_threads";
 
 /** What happens to the open connections when a cut is healed. */
 export const HELD = ["arrives", "breaks", "is lost"] as const;
-/** The states of the lever that the proxy's thread waits for: cut, and from the second one on the places in `HELD`. */
+/** The states of the lever: cut, cut in one direction, and from the third one on the places in `HELD`. */
 export const CUT = 1;
-export const FIRST_HELD = 2;
+const ONE_WAY = 2;
+export const FIRST_HELD = 3;
 /** Linux completes one handshake more than this without an `accept`. */
 export const BACKLOG = 8;
 /** On loopback a handshake takes far less, unless nothing answers it. */
@@ -27,6 +28,8 @@ export interface CutOffProxy {
   readonly port: number;
   /** Settles when nothing gets through any more. The open connections fall silent, or break first. */
   cut(open?: "fall silent" | "break"): Promise<void>;
+  /** One-way loss: what the node sends arrives, also on new connections, but nothing comes back. */
+  loseAnswers(): Promise<void>;
   /**
    * Data that was held back arrives late, or never: the connections break, or stay silent for good, as when a firewall
    * has forgotten them.
@@ -59,11 +62,21 @@ export async function startCutOffProxy({ host, port }: ProxyData["target"]): Pro
       await isCut;
       fillers = await fillBacklog(bound);
     },
+    async loseAnswers() {
+      const isLost = once(worker, "message");
+      Atomics.store(lever, 0, ONE_WAY);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      worker.postMessage("lose answers");
+      await isLost;
+    },
     async heal(held) {
       release();
       const isHealed = once(worker, "message");
+      const isOneWay = Atomics.load(lever, 0) === ONE_WAY;
       Atomics.store(lever, 0, FIRST_HELD + HELD.indexOf(held));
       Atomics.notify(lever, 0);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      if (isOneWay) worker.postMessage("heal"); // it does not wait for the lever
       await isHealed;
     },
     close() {

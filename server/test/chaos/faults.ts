@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { Client, type ClientConfig } from "pg";
 import { askWhileCutOff } from "./ask-while-cut-off.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 import { CLOCK_STEP_SECONDS } from "./clock-step.ts";
@@ -96,6 +97,27 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
     return true;
   },
 
+  /** As after a failover to a standby. The sessions of that time stay read-only: the nodes have to close them. */
+  async "make PostgreSQL read-only for a while"({ connection, nodes, outages }, random) {
+    const owner = await openOwner(connection).catch(() => undefined); // the database may be away
+    if (owner === undefined) return false;
+    const database = `alter database ${connection.database}`;
+    const end = outages.begin([...nodes.keys()]);
+    try {
+      await owner.query(`${database} set default_transaction_read_only = on`);
+      await owner.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and usename = current_user and pid <> pg_backend_pid()`,
+      );
+      await delay(random.between(500, 4000));
+      await owner.query(`${database} reset default_transaction_read_only`);
+    } finally {
+      await owner.end();
+      end();
+    }
+    return true;
+  },
+
   async "reboot a machine"(world, random) {
     const node = random.pick(world.nodes);
     const end = world.outages.begin(indexesOf(world.nodes, node));
@@ -121,6 +143,16 @@ export const networkFaults: Readonly<Record<string, Fault>> = {
   "cut the second node off": (world, random) => cutOff(world, random, "open"),
 
   "break the connections of the second node and cut it off": (world, random) => cutOff(world, random, "new"),
+
+  /** One-way loss: what the node sends still arrives. */
+  async "lose the answers to the second node"({ proxy, silentSeconds, outages }, random) {
+    const end = outages.begin([1]);
+    await proxy.loseAnswers();
+    await delay(random.between(1, silentSeconds + 4) * 1000);
+    await proxy.heal(random.pick(["arrives", "breaks", "is lost"]) ?? "arrives");
+    end();
+    return true;
+  },
 };
 
 /** No node is away meanwhile, so nothing excuses an attempt that fails. */
@@ -203,6 +235,13 @@ async function stopOne(
   await delay(random.between(...STOPPED_MS));
   kill(pid, "SIGCONT");
   return true;
+}
+
+async function openOwner(connection: ClientConfig): Promise<Client> {
+  const client = new Client({ ...connection, options: "-c default_transaction_read_only=off" });
+  client.on("error", () => undefined); // a lost connection fails the next statement
+  await client.connect();
+  return client;
 }
 
 function indexesOf<T>(all: readonly T[], one: T | undefined): number[] {

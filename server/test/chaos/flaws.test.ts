@@ -20,6 +20,7 @@ describe("a chaos run", () => {
     doneShare: 0.9,
     manners: { cold: 5, standby: 3 },
     retriedKills: 1,
+    folderChanges: 7,
     seen,
   };
 
@@ -42,6 +43,7 @@ describe("a chaos run", () => {
     ["no query is done", { ends: { "program done": 8, "refresh done": 2, "copy done": 1 } }],
     ["no copy is done", { ends: { "program done": 8, "query done": 2, "refresh done": 2 } }],
     ["no standby driver was used", { manners: { cold: 8 } }],
+    ["no folder was changed while faults struck", { folderChanges: 0 }],
     ["no killed attempt was retried", { retriedKills: 0 }],
     ["the search for processes never found a driver", { seen: { ...seen, driver: 0 } }],
     ["the judge found something", { verdict: { ...CLEAN, lost: ["7"] } }],

@@ -9,7 +9,9 @@ const LEAST_DONE_SHARE = 0.6;
  * Everything that is wrong with a chaos run: the findings of the judge, leftover processes, and the faults, commands
  * and processes that the run lacked, without which it proves too little.
  */
-export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares" | "leftOut">): string[] {
+export function flawsOf(
+  report: Omit<ChaosReport, "seconds" | "causes" | "shares" | "leftOut" | "continuedCopies">,
+): string[] {
   const {
     verdict,
     left,
@@ -21,6 +23,7 @@ export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares
     doneShare,
     manners,
     retriedKills,
+    folderChanges,
     seen,
   } = report;
   const hasStandbys = "kill a waiting driver" in faults;
@@ -43,6 +46,7 @@ export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares
     ...(doneShare >= LEAST_DONE_SHARE ? [] : [`too few commands are done: ${Math.round(100 * doneShare)} %`]),
     ...kindsNeverDone.map((kind) => `no ${kind} was done`),
     ...(hasStandbys && (manners["standby"] ?? 0) === 0 ? ["no program ran on a standby driver"] : []),
+    ...(folderChanges > 0 ? [] : ["no folder was changed while faults struck"]),
     ...(retriedKills > 0 ? [] : ["no killed attempt was retried"]),
     ...unseen.map(([kind]) => `the search for processes never found a ${kind}`),
   ];

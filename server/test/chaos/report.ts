@@ -31,6 +31,10 @@ export interface ChaosReport {
   readonly cutOffAnswers: readonly CutOffAnswer[];
   /** The machine was so busy that leases lost without a fault are excused. */
   readonly isOverloaded: boolean;
+  /** How many changes of folders and notebooks were acknowledged while faults struck. */
+  readonly folderChanges: number;
+  /** How many copies continued after a failed attempt. */
+  readonly continuedCopies: number;
   readonly seconds: number;
 }
 
@@ -39,7 +43,7 @@ export function summaryOf(
   outcomes: readonly Outcome[],
   lines: readonly JournalLine[],
   killed: ReadonlySet<string>,
-): Pick<ChaosReport, "ends" | "doneShare" | "manners" | "retriedKills" | "causes" | "shares"> {
+): Pick<ChaosReport, "ends" | "doneShare" | "manners" | "retriedKills" | "causes" | "shares" | "continuedCopies"> {
   const kindOf = new Map(submitted.map(({ id, kind }) => [id, kind]));
   const attempts = outcomes.flatMap(({ id, attempts }) => attempts.map((attempt) => ({ id, ...attempt })));
   const healthy = new Set(submitted.filter(({ fails, cancelled }) => !fails && !cancelled).map(({ id }) => id));
@@ -53,6 +57,7 @@ export function summaryOf(
     doneShare: meantToBeDone.filter(({ status }) => status === "done").length / meantToBeDone.length,
     manners: countBy(lines.flatMap(({ manner }) => manner ?? [])),
     retriedKills: retried.length,
+    continuedCopies: outcomes.filter(({ id, attempts: all }) => kindOf.get(id) === "copy" && all.length > 1).length,
     causes: countBy(attempts.flatMap(({ cause }) => cause ?? [])),
     shares: countBy(attempts.map(({ node }) => `node ${node + 1}`)),
   };

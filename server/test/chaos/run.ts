@@ -48,6 +48,7 @@ for (const each of report.leftOut) say(`left out: ${each}`);
 say(`ends: ${count(report.ends)}, in ${Math.round(report.seconds)} s`);
 const { calmShares } = report;
 say(`attempts: ${count(report.shares)}${calmShares ? `; before the first fault: ${calmShares.join("/")}` : ""}`);
+say(`${report.folderChanges} changes of folders and notebooks; ${report.continuedCopies} copies had several attempts`);
 say(`failed attempts: ${count(report.causes)}; ${report.retriedKills} killed attempts were retried`);
 const slowest = Object.entries(slowestAnswers(report.cutOffAnswers)).map(
   ([kind, took]) => `${kind} ${took.toFixed(1)} s`,

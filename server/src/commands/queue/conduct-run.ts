@@ -152,6 +152,8 @@ export class ConductedRun {
     }
     if (this.#secondsLeft() <= 0) return timedOut(this.#run.timeoutSeconds);
     if (this.#order !== "run") return { state: "never-began" };
+    // The previous server may have claimed it, and this one is not ready yet.
+    if (this.#kind.executor.unready(this.#command) !== null) return { state: "never-began" };
     const prepared = await this.#prepare();
     if ("state" in prepared) return prepared;
     const live = await prepared.spawn();
