@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import findMyWay from "find-my-way";
 import { Fault, notFound } from "../lib/fault.ts";
@@ -108,16 +108,20 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
   // Unknown expectations are ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
-  // Before Fastify's own listener, so that every response has them.
-  server.server.prependListener("request", (_request, response: ServerResponse) => {
-    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
-  });
+  sendCommonHeaders(server.server);
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
   registerRoutes(server, options, { turns, connections, requestSlots });
   await server.ready();
   sanitiseProxyHeaders(server.server, options.proxies);
   return server;
+}
+
+/** Before Fastify's own listener, so that every response has them. */
+function sendCommonHeaders(server: Server): void {
+  server.prependListener("request", (_request, response: ServerResponse) => {
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
+  });
 }
 
 /** HTTP/1.1 requires it in every request. */
