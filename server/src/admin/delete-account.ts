@@ -32,7 +32,7 @@ export function accountDeleteCommand(cli: Cli): Command {
         });
         await endProcesses(cli, session, accountId);
         await dropCatalog(cli, session, accountId);
-        await removeTree(join(config.dataDir, "accounts", String(accountId)));
+        await removeFiles(cli, join(config.dataDir, "accounts", String(accountId)));
         cli.out(`Account ${accountId} is deleted.\n`);
       }),
     );
@@ -50,6 +50,16 @@ async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountI
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     cli.note(`Some processes of the account could not be ended (${why}).`);
+  }
+}
+
+/** The account is already deleted. Its programs may still run and write for a while. */
+async function removeFiles(cli: Cli, folder: string): Promise<void> {
+  try {
+    await removeTree(folder);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    cli.note(`Some files are left (${why}). When the programs of the account have ended, remove ${folder} yourself.`);
   }
 }
 

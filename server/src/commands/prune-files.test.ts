@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { commandFiles } from "./execution/command-files.ts";
@@ -36,7 +37,10 @@ function kept(account: AccountClient, id: number): { result: boolean; log: boole
 }
 
 const keeper = (retention: FileRetention, now: () => Date = () => NOW) =>
-  filePruner(given.app.services.db, { now }, given.dataDir, retention);
+  filePruner(
+    { db: given.app.services.db, clock: { now }, dataDir: given.dataDir, log: pino({ level: "silent" }) },
+    retention,
+  );
 
 test("results, logs and event logs are removed after their retention days", async () => {
   const account = await given.account();

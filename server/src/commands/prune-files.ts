@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Database } from "../db/database.ts";
 import { findResult } from "../engines/arrow-result/spool-result.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
 import { measureTree, removeTree } from "../engines/tree-removal/remove-tree.ts";
 import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
 import { textSizeFile } from "./results/result-source.ts";
@@ -19,6 +20,13 @@ export interface FileRetention {
   readonly sizeBytes: number;
 }
 
+export interface PrunerOptions {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  readonly log: Log;
+}
+
 const DAY_MS = 24 * 3_600_000;
 /** Ends are not stored in their exact order, so the last minute is left for the next run. */
 const SETTLED_MS = 60_000;
@@ -30,19 +38,19 @@ const BATCH = 200;
  * history, in small steps.
  */
 export function filePruner(
-  db: Database,
-  clock: Clock,
-  dataDir: string,
+  options: PrunerOptions,
   { resultsDays, logsDays, sizeBytes }: FileRetention,
 ): () => Promise<void> {
+  const { clock, dataDir } = options;
   let keptBytes = 0;
   const filesOf = ({ accountId, id }: EndedCommand) => commandFiles(dataDir, accountId, id);
   const attemptsOf = (command: EndedCommand): AttemptFiles[] =>
     Array.from({ length: command.attempt }, (_, index) => filesOf(command).attempt(index + 1));
   const remove = async (paths: readonly string[]): Promise<void> => {
     for (const path of paths) {
-      keptBytes -= await measureTree(path);
+      const bytes = await measureTree(path);
       await removeTree(path);
+      keptBytes -= bytes;
     }
   };
   const copies = localCopies(dataDir);
@@ -55,22 +63,22 @@ export function filePruner(
     await removeCopies(command, allNames(command));
   };
 
-  const measure = walk(db, async (command) => {
+  const measure = walk(options, async (command) => {
     keptBytes += await measureTree(filesOf(command).folder);
     keptBytes += await copies.size(command, allNames(command));
   });
-  const dropResults = walk(db, async (command) => {
+  const dropResults = walk(options, async (command) => {
     for (const attempt of attemptsOf(command)) await remove(await resultFiles(attempt));
     await removeCopies(command, RESULT_NAMES);
   });
-  const dropLogs = walk(db, async (command) => {
+  const dropLogs = walk(options, async (command) => {
     await remove(
       attemptsOf(command).flatMap(({ folder, log, eventLogFolder }) => [log, eventLogFolder, statementsFile(folder)]),
     );
     await removeCopies(command, logNames(command.attempt));
   });
-  const dropOld = walk(db, removeAll);
-  const dropLarge = walk(db, removeAll, () => keptBytes > sizeBytes);
+  const dropOld = walk(options, removeAll);
+  const dropLarge = walk(options, removeAll, () => keptBytes > sizeBytes);
 
   return async () => {
     const now = clock.now().getTime();
@@ -90,20 +98,34 @@ async function resultFiles({ folder, output, report }: AttemptFiles): Promise<st
   return rows === undefined ? printed : [...printed, rows.dataFile, rows.indexFile, textSizeFile(folder)];
 }
 
-/** Visits commands in the order of their end, each call after the last command of the previous one, while `goesOn`. */
+/**
+ * Visits commands in the order of their end, each call after the last command of the previous one, while `goesOn`. A
+ * command whose files cannot be removed does not keep the others from being visited, and is visited again by the next
+ * call.
+ */
 function walk(
-  db: Database,
+  { db, log }: PrunerOptions,
   visit: (command: EndedCommand) => Promise<void>,
   goesOn: () => boolean = () => true,
 ): (before: Date) => Promise<void> {
   let after: EndedCommand | undefined;
+  const failed: EndedCommand[] = [];
+  const attempt = async (command: EndedCommand): Promise<void> => {
+    try {
+      await visit(command);
+    } catch (error) {
+      log.warn({ err: error, command: command.id }, "files of a command could not be removed; trying again later");
+      failed.push(command);
+    }
+  };
   return async (before) => {
+    for (const command of failed.splice(0)) await attempt(command);
     for (;;) {
       if (!goesOn()) return;
       const ended = await listEndedBefore(db.system, before, after, BATCH);
       for (const command of ended) {
         if (!goesOn()) return;
-        await visit(command);
+        await attempt(command);
         after = command;
       }
       if (ended.length < BATCH) return;

@@ -33,7 +33,7 @@ export function composeTasks(
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
-    pruneFiles: filePruner(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
+    pruneFiles: filePruner({ db, clock, dataDir: config.dataDir, log }, { resultsDays, logsDays, sizeBytes }),
     cleanUpCopies: () => journals.settleAll(),
     publish: () => publisher.publishDue(),
     announce: () => announceAddress(db.system, nodeId, address),

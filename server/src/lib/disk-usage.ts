@@ -36,10 +36,15 @@ function* measureFolder(
     descriptor = openFolder(path);
     return yield* measureEntries(descriptor, path, leastBytes, depth, progress);
   } catch (error) {
-    return isDenied(error) ? Infinity : 0; // 0: it has been deleted or replaced
+    return isGone(error) ? 0 : Infinity;
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** Deleted, or replaced by a file or link. */
+function isGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR", "ELOOP"].includes(String(error.code));
 }
 
 function* measureEntries(

@@ -1,7 +1,7 @@
 /**
  * Folders that programs can write to, opened by descriptor. A program may replace any entry by a link at any moment, so
- * a path of several such folders must never reach a system call. `entryPath` gives a path that begins at a descriptor and
- * has one more name, which the caller must not follow.
+ * a path of several such folders must never reach a system call. `folderPath` gives a path that begins at a descriptor;
+ * callers append one name and must not follow it.
  *
  * Paths are latin1 texts, one character per byte, so that any name survives; `pathBytes` encodes them for system calls.
  */

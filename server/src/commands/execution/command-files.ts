@@ -161,5 +161,7 @@ async function makeFolders(
 /** Keeps output, log and event log. */
 export async function tidyAttempt(files: AttemptFiles): Promise<void> {
   const { work, input, tmp, user } = programFolders(files.folder);
-  for (const folder of [work, input, tmp, user]) await removeTree(folder);
+  const removed = await Promise.allSettled([work, input, tmp, user].map(removeTree));
+  const failed = removed.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }

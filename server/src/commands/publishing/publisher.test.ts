@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, wri
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { relayTo, type Relay } from "../../../test/seaweedfs/relay.ts";
 import { useSeaweedFs, type S3Keys } from "../../../test/seaweedfs/seaweedfs.ts";
@@ -123,7 +124,16 @@ describe("results and logs of an account without storage of its own", () => {
     symlinkSync(join(given.dataDir, "elsewhere"), localPath(account, linked));
     const { db } = given.app.services;
     const days = { resultsDays: 10, logsDays: 20, sizeBytes: 1e9 };
-    const keepAfter = (now: number) => filePruner(db, { now: () => new Date(Date.now() + now) }, given.dataDir, days)();
+    const keepAfter = (now: number) =>
+      filePruner(
+        {
+          db,
+          clock: { now: () => new Date(Date.now() + now) },
+          dataDir: given.dataDir,
+          log: pino({ level: "silent" }),
+        },
+        days,
+      )();
     const DAY_MS = 24 * 3_600_000;
     await keepAfter(11 * DAY_MS);
     expect(existsSync(localPath(account, `${path}/results`))).toBe(false);
@@ -160,7 +170,10 @@ describe("results and logs of an account with storage on S3", () => {
     const { db } = given.app.services;
     const later = new Date(Date.now() + 1e10);
     const days = { resultsDays: 1, logsDays: 1, sizeBytes: 1e9 };
-    await filePruner(db, { now: () => later }, given.dataDir, days)();
+    await filePruner(
+      { db, clock: { now: () => later }, dataDir: given.dataDir, log: pino({ level: "silent" }) },
+      days,
+    )();
     expect(existsSync(commandFiles(given.dataDir, account.accountId, id).folder)).toBe(false);
     expect(await object(`${path}/results`)).toBe("out\n");
   });

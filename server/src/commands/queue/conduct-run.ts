@@ -53,6 +53,7 @@ export interface ConductServices {
 
 const NEVER_BEGAN_FOR_OUTAGE: RunOutcome = { state: "never-began", isOutage: true };
 const STORE_RETRY_MS = 1000;
+const TIDY_MS = 10_000;
 /** After this time the same node may claim a command again whose run could not begin. */
 const RELEASE_DELAY_SECONDS = 2;
 const RELEASES_AT_MOST = 5;
@@ -139,10 +140,16 @@ export class ConductedRun {
     }
   }
 
-  /** Best effort: leftover files only take disk space. A stop does not wait, because there may be a million files. */
+  /**
+   * Best effort: leftover files only take disk space. A large removal goes on in the background, because the run holds its
+   * memory reservation until this returns.
+   */
   async #tidy(): Promise<void> {
-    const tidied = this.#kind.executor.tidy(this.#run);
-    await unlessAborted(this.#services.stopping, tidied).catch(() => undefined);
+    const { log, stopping } = this.#services;
+    const tidied = this.#kind.executor
+      .tidy(this.#run)
+      .catch((error: unknown) => log.warn({ err: error, command: this.claim.id }, "files of a run were not removed"));
+    await unlessAborted(AbortSignal.any([stopping, AbortSignal.timeout(TIDY_MS)]), tidied).catch(() => undefined);
   }
 
   async #begin(): Promise<RunOutcome | undefined> {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Int32, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { received, streamOf } from "../../../test/support/arrow-streams.ts";
 import { useServer } from "../../../test/support/given.ts";
@@ -157,7 +158,15 @@ describe("rows that were removed", () => {
     writeFileSync(files.log, "log");
     const days = { resultsDays: 1, logsDays: 30, sizeBytes: 1000 * MIB };
     const later = new Date(Date.now() + 2 * 24 * 3_600_000);
-    await filePruner(given.app.services.db, { now: () => later }, given.dataDir, days)();
+    await filePruner(
+      {
+        db: given.app.services.db,
+        clock: { now: () => later },
+        dataDir: given.dataDir,
+        log: pino({ level: "silent" }),
+      },
+      days,
+    )();
     expect(readdirSync(files.folder)).toEqual(["log"]);
     expect(spool?.rows).toBe(2);
     for (const query of ["", "?format=raw", "?format=csv", "?format=json", "?format=arrow"]) {

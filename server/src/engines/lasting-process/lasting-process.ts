@@ -11,7 +11,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
-import { removeTree } from "../tree-removal/remove-tree.ts";
+import { removeTreeSoon } from "../tree-removal/remove-tree.ts";
 import { findProcess } from "../detached-process/detached-process.ts";
 import { sandboxLimits, limitsWithin, type Allowance } from "../runner/allowance.ts";
 import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";
@@ -163,7 +163,7 @@ export class LastingProcess {
     }
   }
 
-  /** Resolves when the process and its folder are gone. */
+  /** Resolves when the process and its folder are gone. Only a large folder is still being removed then. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     // Without the runner's folder, nothing was started.
@@ -172,7 +172,7 @@ export class LastingProcess {
       const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
       if (state !== "ended" && state !== "lost") await this.#client.kill();
     }
-    await removeTree(this.folder);
+    await removeTreeSoon(this.folder);
   }
 }
 

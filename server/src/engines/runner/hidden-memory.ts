@@ -21,11 +21,21 @@ const PIPE_BYTES = 65_536;
 const MAX_DESCRIPTORS = 250_000;
 const DESCRIPTORS_PER_STEP = 64;
 
-/** Reads descriptors and mappings, some at a time. It ends as soon as more than `limit` is found. */
-export function* measureHiddenMemory(found: readonly RunProcess[], limit: number): Generator<undefined, HiddenMemory> {
+/** Unix sockets at which messages with descriptors wait, by their inodes. */
+export type UnreceivedMessages = Set<string>;
+
+/**
+ * Reads descriptors and mappings, some at a time. It ends as soon as more than `limit` is found. `waiting`: the unreceived
+ * messages of the last call, replaced by those of this one.
+ */
+export function* measureHiddenMemory(
+  found: readonly RunProcess[],
+  limit: number,
+  waiting: UnreceivedMessages,
+): Generator<undefined, HiddenMemory> {
   const descriptors = yield* listDescriptors(found);
   const mappings = new Mappings();
-  let kernelBytes = socketBytes(descriptors, readSocketTables()) + descriptors.pipes.size * PIPE_BYTES;
+  let kernelBytes = socketBytes(descriptors, readSocketTables(), waiting) + descriptors.pipes.size * PIPE_BYTES;
   for (const { folder } of found) {
     yield;
     kernelBytes += mappings.add(folder);
@@ -38,7 +48,7 @@ interface Descriptors {
   /** Sockets and pipes by their inodes, each with the path of one of its descriptors. */
   readonly sockets: Map<string, string>;
   readonly pipes: Set<string>;
-  /** How many there may be in processes that the user's rights do not allow to read. */
+  /** How many there may be in processes that we are not permitted to read. */
   unreadable: number;
 }
 
@@ -77,15 +87,21 @@ function addDescriptor({ sockets, pipes }: Descriptors, folder: string, name: st
 }
 
 /**
- * Connections that wait at a listening socket have no descriptor; they have the address of that socket. Neither have
- * sockets in a message that no process has received. These can be any of the machine's.
+ * Connections that wait at a listening socket have no descriptor; they have the address of that socket. Sockets inside a
+ * message that has not been received have no descriptor either, and the kernel does not say which they are, so all Unix
+ * sockets of the machine count. Programs that pass descriptors receive them at once, so this holds only for messages
+ * that wait at the same socket for two calls.
  */
-function socketBytes({ sockets, unreadable }: Descriptors, tables: SocketTables): number {
+function socketBytes({ sockets, unreadable }: Descriptors, tables: SocketTables, waiting: UnreceivedMessages): number {
   let bytes = unreadable * tables.bytesPerSocket;
   let hasUnreceived = false;
+  const before = new Set(waiting);
+  waiting.clear();
   for (const [inode, info] of sockets) {
     bytes += tables.bytesOf(inode);
-    hasUnreceived ||= tables.isUnix(inode) && countUnreceived(info) > 0;
+    if (!tables.isUnix(inode) || countUnreceived(info) === 0) continue;
+    waiting.add(inode);
+    hasUnreceived ||= before.has(inode);
   }
   return hasUnreceived ? Math.max(bytes, tables.allUnixBytes) : bytes;
 }

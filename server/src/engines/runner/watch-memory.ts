@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { sizeText } from "../../lib/size-text.ts";
 import { memoryLimitMessage } from "./control-group.ts";
-import { measureHiddenMemory, readMachineMemory } from "./hidden-memory.ts";
+import { measureHiddenMemory, readMachineMemory, type UnreceivedMessages } from "./hidden-memory.ts";
 import { Measurement } from "./measurement.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { parseRollup, type RunProcess, type RunProcesses } from "./run-processes.ts";
@@ -24,6 +24,7 @@ export function watchMemory(
   const exact = new Measurement(MEMORY_STEP_MS);
   let fineAt = monotonicMs() - EXACT_EVERY_MS;
   let leastHidden = Infinity;
+  const waiting: UnreceivedMessages = new Set();
   return (found) => {
     if (limit === null) return undefined;
     if (!exact.isUnderWay) {
@@ -33,7 +34,7 @@ export function watchMemory(
       const seen = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, files);
       const everyMs = seen + hiddenBytes - leastHidden > limit ? EXACT_EVERY_MS : REGULARLY_EVERY_MS;
       if (monotonicMs() - fineAt < everyMs) return undefined;
-      exact.begin(measureMemory(found, files, limit));
+      exact.begin(measureMemory(found, files, limit, waiting));
     }
     const used = exact.advance()?.result;
     if (used === undefined) return undefined;
@@ -44,8 +45,13 @@ export function watchMemory(
 }
 
 /** Ends early with an upper bound that is within the limit. */
-function* measureMemory(found: readonly RunProcess[], fileBytes: number, limit: number): Generator<undefined, number> {
-  const hidden = yield* measureHiddenMemory(found, limit);
+function* measureMemory(
+  found: readonly RunProcess[],
+  fileBytes: number,
+  limit: number,
+  waiting: UnreceivedMessages,
+): Generator<undefined, number> {
+  const hidden = yield* measureHiddenMemory(found, limit, waiting);
   const files = fileBytes + hidden.sharedBytes;
   const most = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, hidden.kernelBytes + files);
   return most <= limit ? most : hidden.kernelBytes + (yield* exactMemory(found, files));

@@ -11,7 +11,7 @@ import { folderPath, openedMode, openFolder, pathBytes } from "../../lib/open-fo
 const ENTRIES_PER_STEP = 64;
 /** Deeper folders are moved up first, because each level takes descriptors. */
 const MAX_DEPTH = 32;
-/** A program may add entries as fast as they are removed. */
+/** Gives up after this time, because a program may add entries as fast as they are removed. */
 const MAX_DURATION_MS = 5 * 60_000;
 
 interface Folder {
@@ -24,11 +24,10 @@ interface Folder {
 }
 
 interface Removal {
-  readonly device: number;
   isLate(): boolean;
-  /** The first error. An entry that a program changes at the same time causes one, which does not matter if it is gone in the end. */
+  /** The first error. One that an entry changed by a program has caused does not matter if the entry is gone in the end. */
   error: Error | undefined;
-  /** The number of entries. */
+  /** Entries removed or moved up; a pass without progress is the last. */
   removed: number;
 }
 
@@ -41,8 +40,10 @@ export function* removeEntry(path: string, now: () => number = () => performance
   if (stats === undefined) return;
   if (!stats.isDirectory()) return unlinkSync(pathBytes(path));
   const endsAt = now() + MAX_DURATION_MS;
-  const removal: Removal = { device: stats.dev, isLate: () => now() > endsAt, removed: 0, error: undefined };
-  if (!(yield* removeFolder(path, undefined, removal))) throw removal.error ?? new Error(`${path} is not empty`);
+  const removal: Removal = { isLate: () => now() > endsAt, removed: 0, error: undefined };
+  if (yield* removeFolder(path, undefined, removal)) return;
+  if (removal.isLate()) throw new Error(`${path} could not be removed: programs still write into it`);
+  throw removal.error ?? new Error(`${path} could not be removed: it is not empty`);
 }
 
 /** False: something remains. `outer`: undefined for the outermost folder. */
@@ -50,14 +51,14 @@ function* removeFolder(path: string, outer: Folder | undefined, removal: Removal
   let descriptor: number | undefined;
   try {
     descriptor = openFolder(path);
-    const folder = inspect(descriptor, path, outer, removal);
-    if (folder.depth > MAX_DEPTH && moveUp(path, folder, removal)) return true;
+    const folder = inspect(descriptor, path, outer);
+    if (folder.depth > MAX_DEPTH) return moveUp(path, folder, removal);
     // Programs may add entries meanwhile, and some file systems skip entries while others are being removed.
     for (let before = -1; before < removal.removed;) {
       before = removal.removed;
       yield* removeEntries(folder, removal);
-      if (removal.isLate()) throw new Error("programs still write into it");
-      if (asOwner(outer?.owner, () => attempt(removal, () => rmdirSync(pathBytes(path))))) return true;
+      if (removal.isLate()) return false;
+      if (changeEntries(outer, () => attempt(removal, () => rmdirSync(pathBytes(path))))) return true;
     }
   } catch (error) {
     note(removal, error); // or the folder was replaced by a file: the next pass over the outer folder sees that
@@ -67,9 +68,8 @@ function* removeFolder(path: string, outer: Folder | undefined, removal: Removal
   return false;
 }
 
-function inspect(descriptor: number, path: string, outer: Folder | undefined, { device }: Removal): Folder {
-  const { uid, gid, dev } = fstatSync(descriptor);
-  if (dev !== device) throw new Error(`${JSON.stringify(path)} is on another file system`);
+function inspect(descriptor: number, path: string, outer: Folder | undefined): Folder {
+  const { uid, gid } = fstatSync(descriptor);
   fchmodSync(descriptor, openedMode(descriptor));
   const base = uid === outer?.owner.uid ? (outer.base ?? outer) : undefined;
   return { descriptor, path, depth: (outer?.depth ?? 0) + 1, base, owner: { uid, gid } };
@@ -81,7 +81,7 @@ function* removeEntries(folder: Folder, removal: Removal): Generator<undefined, 
   try {
     for (let batch = readBatch(entries); batch.length > 0 && !removal.isLate(); batch = readBatch(entries)) {
       const [folders, files] = [batch.filter(({ isFolder }) => isFolder), batch.filter(({ isFolder }) => !isFolder)];
-      asOwner(folder.owner, () => {
+      changeEntries(folder, () => {
         for (const { name } of files) attempt(removal, () => unlinkSync(inside(here, name)));
       });
       yield;
@@ -101,11 +101,11 @@ function readBatch(entries: ReturnType<typeof opendirSync>): { name: string; isF
   return batch;
 }
 
-/** The next pass over the base finds it there. */
-function moveUp(path: string, { base, owner }: Folder, removal: Removal): boolean {
+/** Moves a deep folder into its base, where the next pass removes it. */
+function moveUp(path: string, { base }: Folder, removal: Removal): boolean {
   if (base === undefined) throw new Error("its folders are nested too deeply");
   const target = inside(folderPath(base.descriptor, base.path), randomUUID());
-  return asOwner(owner, () => attempt(removal, () => renameSync(pathBytes(path), target)));
+  return changeEntries(base, () => attempt(removal, () => renameSync(pathBytes(path), target)));
 }
 
 function attempt(removal: Removal, remove: () => void): boolean {
@@ -127,15 +127,30 @@ function inside(folder: string, name: string): Buffer {
   return pathBytes(`${folder}/${name}`);
 }
 
-/** Only root can change its user id. `owner`: undefined for the server itself. */
-function asOwner<Result>(owner: Folder["owner"] | undefined, work: () => Result): Result {
-  if (owner === undefined || owner.uid === 0 || process.getuid?.() !== 0) return work();
-  process.setegid?.(owner.gid);
-  process.seteuid?.(owner.uid);
+/**
+ * Works with the user id and all permissions of the folder's owner. Only root can change its user id. `folder`: undefined
+ * for the one that contains the whole tree, which belongs to the server.
+ */
+function changeEntries<Result>(folder: Folder | undefined, work: () => Result): Result {
+  if (folder === undefined) return work();
+  const { descriptor, owner } = folder;
+  fchmodSync(descriptor, openedMode(descriptor)); // a program may change it back at any time
+  if (owner.uid === 0 || process.getuid?.() !== 0) return work();
   try {
+    process.setegid?.(owner.gid);
+    process.seteuid?.(owner.uid);
     return work();
   } finally {
+    becomeRoot();
+  }
+}
+
+/** A process that stays between two users is of no use; the server starts another one. */
+function becomeRoot(): void {
+  try {
     process.seteuid?.(0);
     process.setegid?.(0);
+  } catch {
+    process.exit(1);
   }
 }

@@ -1,9 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { because, NO_ROOT } from "../../../test/skip-reasons/skip-reasons.ts";
+import { removeEntry } from "./remove-entry.ts";
 import { measureTree, removeTree } from "./remove-tree.ts";
 
 let base: string;
@@ -83,3 +93,31 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(existsSync(join(base, "tree"))).toBe(false);
   },
 );
+
+test("a program that closes a folder again and again leaves no descriptors open, and the folder is gone in the end", () => {
+  const tree = join(base, "tree");
+  mkdirSync(join(tree, ...Array.from({ length: 300 }, () => "inner")), { recursive: true });
+  if (process.getuid?.() === 0) shell("chown -R 200001:200001 tree");
+  const countDescriptors = (): number => readdirSync("/proc/self/fd").length;
+  const before = countDescriptors();
+  let most = 0;
+  for (const _step of removeEntry(tree)) {
+    chmodSync(tree, 0o500);
+    most = Math.max(most, countDescriptors());
+  }
+  expect(most - before).toBeLessThan(100);
+  expect(countDescriptors()).toBe(before);
+  expect(existsSync(tree)).toBe(false);
+});
+
+test("a removal gives up after some minutes if a program keeps adding files", () => {
+  mkdirSync(join(base, "tree"));
+  let minutes = 0;
+  const removal = removeEntry(join(base, "tree"), () => minutes * 60_000);
+  const addFiles = (): void => {
+    for (const _step of removal) writeFileSync(join(base, "tree", `file${minutes++}`), "");
+  };
+  writeFileSync(join(base, "tree", "file"), "");
+  expect(addFiles).toThrow(/programs still write into it/);
+  expect(minutes).toBeGreaterThan(4);
+});

@@ -3,6 +3,7 @@
  * change it at the same time, and in a process of its own, because they may have left a million files.
  */
 import { rmdir, unlink } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { HelperProcess } from "../helper-process/helper-process.ts";
 
 export interface RemoverRequest {
@@ -10,6 +11,7 @@ export interface RemoverRequest {
   readonly path: string;
 }
 
+const SOON_MS = 2000;
 const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs", import.meta.url));
 
 /**
@@ -18,6 +20,13 @@ const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs",
  */
 export async function removeTree(path: string): Promise<void> {
   if (!(await removeWithoutHelper(path))) await ask({ work: "remove", path });
+}
+
+/** Waits only for a moment: a large removal goes on in the background. */
+export async function removeTreeSoon(path: string): Promise<void> {
+  const removed = removeTree(path);
+  removed.catch(() => undefined); // may fail after this call has returned
+  await Promise.race([removed, delay(SOON_MS, undefined, { ref: false })]);
 }
 
 /** The space that a file or folder takes; 0 if it does not exist or cannot be measured. */

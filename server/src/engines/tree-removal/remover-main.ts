@@ -6,10 +6,11 @@ import { answerRequests } from "../helper-process/helper-process.ts";
 import { removeEntry } from "./remove-entry.ts";
 import type { RemoverRequest } from "./remove-tree.ts";
 
-/** After the server, before users' programs. */
+/** A lower priority than the server's, a higher one than that of users' programs. */
 const NICE = 5;
 
 setPriority(NICE);
+if (process.getuid?.() === 0) process.setgroups?.([]); // root's groups must not count for the owners of folders
 answerRequests(async ({ work, path }: RemoverRequest): Promise<number> => {
   const bytes = Buffer.from(path).toString("latin1");
   switch (work) {
