@@ -2,10 +2,12 @@
  * A name that resolves to an allowed address when it is checked, and to a forbidden one when it is used. `node:dns` is
  * scripted; the connections are real. The clients are those that connect to addresses of users.
  */
+import dns from "node:dns";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DEFAULT_AGENT_LIMITS, guardedAgent } from "../src/engines/object-store/guarded-agent.ts";
 import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
 import { sendBody } from "../src/engines/object-store/hdfs/send-body.ts";
@@ -18,19 +20,24 @@ const FORBIDDEN = "127.0.0.1";
 const NAME = "moving.test";
 
 /** The answers of DNS, in this order; the last one stays. */
-const { answers } = vi.hoisted(() => ({ answers: [] as string[][] }));
-vi.mock("node:dns", async (importOriginal) => ({
-  ...(await importOriginal<object>()),
-  lookup: (_name: string, _options: object, done: (error: null, addresses: object[]) => void) => {
-    const [now = []] = answers.length > 1 ? answers.splice(0, 1) : answers;
-    setImmediate(() =>
-      done(
-        null,
-        now.map((address) => ({ address, family: 4 })),
-      ),
-    );
-  },
-}));
+const answers: string[][] = [];
+const { lookup } = dns;
+
+/** Also for modules that other test files of this process have loaded. */
+function replaceLookup(next: typeof lookup): void {
+  dns.lookup = next;
+  syncBuiltinESMExports();
+}
+
+const scripted = (_name: string, _options: object, done: (error: null, addresses: object[]) => void): void => {
+  const [now = []] = answers.length > 1 ? answers.splice(0, 1) : answers;
+  setImmediate(() =>
+    done(
+      null,
+      now.map((address) => ({ address, family: 4 })),
+    ),
+  );
+};
 
 const checkAddress = (address: string): string | null => addressRefusal(address, [`${ALLOWED}/32`]) ?? null;
 let servers: Server[] = [];
@@ -38,6 +45,7 @@ let port = 0;
 let reachedForbidden = 0;
 
 beforeAll(async () => {
+  replaceLookup(scripted as typeof lookup); // only this form is called
   const serve = (): Server =>
     createServer({ keepAliveTimeout: 1 }, (request, response) => {
       const status = { FileStatus: { pathSuffix: "", type: "FILE", length: 1, modificationTime: 1 } };
@@ -57,6 +65,7 @@ beforeAll(async () => {
   forbidden.on("connection", () => (reachedForbidden += 1));
 });
 afterAll(() => {
+  replaceLookup(lookup);
   for (const server of servers) server.close();
 });
 beforeEach(() => {

@@ -61,6 +61,7 @@ function* removeFolder(path: string, outer: Folder | undefined, removal: Removal
       if (changeEntries(outer, () => attempt(removal, () => rmdirSync(pathBytes(path))))) return true;
     }
   } catch (error) {
+    if (isGone(error)) return true;
     note(removal, error); // or the folder was replaced by a file: the next pass over the outer folder sees that
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
@@ -114,9 +115,15 @@ function attempt(removal: Removal, remove: () => void): boolean {
     removal.removed += 1;
     return true;
   } catch (error) {
+    if (isGone(error)) return true;
     note(removal, error);
     return false;
   }
+}
+
+/** Something else has removed it at the same time. */
+function isGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 function note(removal: Removal, error: unknown): void {
