@@ -236,7 +236,7 @@ describe("trusted proxies", () => {
   ])("on this machine (%s) must prove themselves, and the refusal says how", (network) => {
     const HEADGATE_TRUSTED_PROXIES = `10.0.0.0/8,${network}`;
     const [problem, ...rest] = problems({ HEADGATE_TRUSTED_PROXIES });
-    expect(problem).toContain(`must not include loopback addresses (${network}) on their own`);
+    expect(problem).toContain(`must not include loopback addresses (${network}) unless the proxy proves itself`);
     expect(problem).toMatch(/set HEADGATE_PROXY_SOCKET and .* or set HEADGATE_PROXY_SECRET_FILE and .*network\.md/);
     expect(rest).toEqual([]);
     for (const proof of [SOCKET, SECRET]) expect(problems({ HEADGATE_TRUSTED_PROXIES, ...proof })).toEqual([]);
@@ -251,6 +251,13 @@ describe("trusted proxies", () => {
 
   test("must be listed if there is a secret", () => {
     expect(problems(SECRET)).toEqual([expect.stringContaining("no effect without HEADGATE_TRUSTED_PROXIES")]);
+  });
+
+  test("that cannot be read are the only problem reported", () => {
+    const unreadable = { HEADGATE_TRUSTED_PROXIES: "proxy.example" };
+    expect(problems({ ...unreadable, ...SECRET })).toEqual([
+      expect.stringMatching(/^HEADGATE_TRUSTED_PROXIES must be/),
+    ]);
   });
 
   test("cannot use a socket whose path is too long for the system", () => {

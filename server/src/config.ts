@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
 import { nearestName } from "./config/nearest-name.ts";
 import type { Share } from "./config/parse-value.ts";
-import { proxyProblems } from "./config/proxy-rules.ts";
+import { proxyProblems, type ProxySettings } from "./config/proxy-rules.ts";
 import type { LogFormat, LogLevel } from "./config/server-settings.ts";
 import type { FixedSetting, Setting } from "./config/setting.ts";
 import { settingList, settings } from "./config/settings.ts";
@@ -106,10 +106,12 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
   const warnings: string[] = [];
   const given = collect(env, options, problems, warnings);
 
-  const { optional, value, optionalPath, path } = valueReaders(given, options.repositoryDir, problems);
+  const readers = valueReaders(given, options.repositoryDir, problems);
+  const { optional, value, optionalPath, path } = readers;
   const host = value(settings.host);
   const dataDir = path(settings.dataDir, () => (options.isRoot ? "/var/lib/headgate" : "data"));
   const rateLimitPerSecond = value(settings.rateLimitPerSecond);
+  const proxies = readProxies(readers, problems);
   const config: Config = {
     host,
     port: value(settings.port),
@@ -124,9 +126,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     identifierPrefix: value(settings.identifierPrefix),
     commandTimes: value(settings.commandTimes),
     sensorStatus: value(settings.sensorStatus),
-    trustedProxies: value(settings.trustedProxies),
-    proxySocket: optionalPath(settings.proxySocket),
-    proxySecretFile: optionalPath(settings.proxySecretFile),
+    ...proxies,
     rateLimitPerSecond,
     rateBurst: rateLimitPerSecond * burstSeconds,
     badTokenLimitPerMinute: value(settings.badTokenLimitPerMinute),
@@ -167,7 +167,6 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     logFormat: value(settings.logFormat),
     warnings: Object.freeze(warnings),
   };
-  problems.push(...proxyProblems(config));
   if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));
   return Object.freeze(config);
 }
@@ -190,6 +189,18 @@ function valueReaders(given: ReadonlyMap<string, string>, repositoryDir: string,
   const path = (setting: Setting<string>, otherwise: () => string): string =>
     resolve(repositoryDir, optional(setting) ?? otherwise());
   return { optional, value, optionalPath, path };
+}
+
+/** How the values fit together is checked only if each of them is valid. */
+function readProxies({ value, optionalPath }: ReturnType<typeof valueReaders>, problems: string[]): ProxySettings {
+  const before = problems.length;
+  const proxies = {
+    trustedProxies: value(settings.trustedProxies),
+    proxySocket: optionalPath(settings.proxySocket),
+    proxySecretFile: optionalPath(settings.proxySecretFile),
+  };
+  if (problems.length === before) problems.push(...proxyProblems(proxies));
+  return proxies;
 }
 
 /**

@@ -27,8 +27,8 @@ export const limitSettings = {
   connections: fixed({
     name: "HEADGATE_CONNECTIONS",
     description:
-      "Open connections of clients. At the limit, a new one replaces one of the user with the most. Requests that wait " +
-      "or stream have shares of this number. Connections of trusted proxies count, too.",
+      "Open connections of clients. At the limit, a new one replaces one of the user with the most connections. Requests " +
+      "that wait or stream have shares of this number. Connections of trusted proxies count as well.",
     allowed: "an integer from 10 to 1000000",
     parse: integer(10, 1_000_000),
     default: "4000",

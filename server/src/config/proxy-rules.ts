@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { includesLoopback } from "../lib/networks.ts";
 
-interface ProxySettings {
+export interface ProxySettings {
   readonly trustedProxies: readonly string[];
   readonly proxySocket: string | null;
   readonly proxySecretFile: string | null;
@@ -16,7 +16,7 @@ export function proxyProblems({ trustedProxies, proxySocket, proxySecretFile }: 
   const local = trustedProxies.filter(includesLoopback).join(", ");
   if (local !== "" && proxySocket === null && proxySecretFile === null) {
     problems.push(
-      `HEADGATE_TRUSTED_PROXIES must not include loopback addresses (${local}) on their own, because every program on ` +
+      `HEADGATE_TRUSTED_PROXIES must not include loopback addresses (${local}) unless the proxy proves itself, because every program on ` +
         "this machine can connect from there. Either set HEADGATE_PROXY_SOCKET and let the proxy connect to that Unix " +
         "socket, or set HEADGATE_PROXY_SECRET_FILE and let the proxy send the file's content in the header " +
         "X-Headgate-Proxy (docs/operations/network.md)",

@@ -106,7 +106,7 @@ export const serverSettings = {
       "its folder can connect, so the folder must be closed to other users (mode 0750).",
     allowed: `${A_PATH} of at most 103 bytes`,
     parse: path,
-    derived: "no such socket",
+    derived: "none",
   }),
   proxySecretFile: derived({
     name: "HEADGATE_PROXY_SECRET_FILE",

@@ -32,6 +32,19 @@ describe("the proof of a node", () => {
     }
   });
 
+  test("is not accepted if the key file cannot be read, and unknown keys rarely cause a reading of it", () => {
+    let readings = 0;
+    const keys = new KeyRing([first], () => {
+      readings += 1;
+      throw new Error("too many open files");
+    });
+    for (let id = 2; id < 1000; id += 1) {
+      expect(isNodeProof(keys, `node ${id} ${"A".repeat(43)}`, covered)).toBe(false);
+    }
+    expect(readings).toBeLessThan(5);
+    expect(isNodeProof(keys, nodeProof(ring(first), covered), covered)).toBe(true);
+  });
+
   test.each([
     "",
     "node",

@@ -15,6 +15,9 @@ function write(text: string, mode = 0o640): string {
   return file;
 }
 
+const MISSING = /^HEADGATE_PROXY_SECRET_FILE: .* cannot be read \(ENOENT.*: create it with openssl rand -hex 32/;
+const UNREADABLE = /^HEADGATE_PROXY_SECRET_FILE: .* cannot be read \(EISDIR/;
+
 describe("the file with the secret of the proxies", () => {
   test("is read without the line end and cannot be printed", () => {
     const secret = readProxySecret(write(`${"s".repeat(32)}\n`));
@@ -32,7 +35,8 @@ describe("the file with the secret of the proxies", () => {
 
   test("is refused if other users can read it, or if it is missing", () => {
     expect(() => readProxySecret(write("s".repeat(32), 0o644))).toThrow(/other users can read .*: run chmod o= /);
-    expect(() => readProxySecret(join(folder, "missing"))).toThrow(/cannot be read \(ENOENT/);
+    expect(() => readProxySecret(join(folder, "missing"))).toThrow(MISSING);
+    expect(() => readProxySecret(folder)).toThrow(UNREADABLE);
     expect(readProxySecret(null)).toBeNull();
   });
 });

@@ -1,12 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { spawnHeadgate } from "../../test/support/headgate-process.ts";
 import { listenForProxy } from "./proxy-socket.ts";
+
+const NOBODY = 65_534;
 
 let base: string;
 let folder: string;
@@ -67,9 +70,36 @@ describe("the socket for a proxy", () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  test("does not replace the socket of a program that is too busy to accept connections", async () => {
+    const path = pathIn(folder);
+    await spawnBusy(path);
+    await expect(open(path)).rejects.toThrow(/another program listens on/);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test.runIf(process.getuid?.() === 0)("is refused with the remedy if the server may not create it", async () => {
+    chmodSync(base, 0o755);
+    chmodSync(folder, 0o550);
+    chownSync(folder, NOBODY, NOBODY);
+    const module = join(import.meta.dirname, "proxy-socket.ts");
+    const options = JSON.stringify({ path: pathIn(folder), shownFolders: [] });
+    const script = `
+      import { createServer } from "node:net";
+      import { listenForProxy } from ${JSON.stringify(module)};
+      await listenForProxy(createServer(), ${options}).catch(({ message }) => console.log(message));`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      uid: NOBODY,
+      gid: NOBODY,
+      cwd: "/",
+    });
+    expect(await text(child.stdout)).toMatch(
+      /^HEADGATE_PROXY_SOCKET: the user of Headgate cannot create files in .*: as root, run install -d -m 0750/,
+    );
+  });
+
   test("does not replace the socket of a running server, nor another file", async () => {
     await open(pathIn(folder));
-    await expect(open(pathIn(folder))).rejects.toThrow(/another program listens on .*: stop it or choose another path/);
+    await expect(open(pathIn(folder))).rejects.toThrow(/another program listens on .*: stop it, remove the socket/);
     const file = join(folder, "file");
     writeFileSync(file, "");
     await expect(open(file)).rejects.toThrow(/exists and is not a socket: remove it or choose another path/);
@@ -80,6 +110,25 @@ describe("the socket for a proxy", () => {
 async function spawnLeftover(path: string): Promise<void> {
   const script = `require("node:net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`;
   await once(spawn(process.execPath, ["-e", script]), "exit");
+}
+
+/** A process that listens there, accepts nothing, and whose queue of connections is full. */
+async function spawnBusy(path: string): Promise<void> {
+  const listen = `listen({ path: ${JSON.stringify(path)}, backlog: 1 }, () => process.kill(process.pid, "SIGSTOP"))`;
+  const child = spawn(process.execPath, ["-e", `require("node:net").createServer().${listen}`]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let refusal: unknown;
+  await expect
+    .poll(
+      async () => {
+        const socket = connect(path);
+        onTestFinished(() => void socket.destroy());
+        await once(socket, "connect").catch((error: unknown) => (refusal = String(error)));
+        return refusal;
+      },
+      { interval: 5 },
+    )
+    .toContain("EAGAIN");
 }
 
 describe("a start", () => {

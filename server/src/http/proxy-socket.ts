@@ -1,7 +1,7 @@
 /**
  * The Unix socket for a proxy on the same machine (`HEADGATE_PROXY_SOCKET`). Every user who can enter its folder can
  * connect, so the folder decides: the start is refused if other users can enter it, or if users' programs see it. The
- * caller holds the lock of the data directory, so a socket there that accepts no connection was left by a crash.
+ * caller holds the lock of the data directory, so a socket there that refuses connections was left by a crash.
  */
 import { once } from "node:events";
 import { realpathSync, rmSync, statSync, type Stats } from "node:fs";
@@ -21,7 +21,12 @@ const GROUP_WRITE_OR_OTHERS = 0o027;
 export async function listenForProxy(listener: Server, { path, shownFolders }: ProxySocket): Promise<void> {
   checkFolder(dirname(path), shownFolders);
   await removeLeftover(path);
-  await once(listener.listen({ path, writableAll: true }), "listening");
+  try {
+    await once(listener.listen({ path, writableAll: true }), "listening");
+  } catch (cause) {
+    if (codeOf(cause) !== "EACCES") throw cause;
+    throw refused(`the user of Headgate cannot create files in ${dirname(path)}: ${remedy(dirname(path))}`, cause);
+  }
 }
 
 function checkFolder(folder: string, shownFolders: readonly string[]): void {
@@ -59,22 +64,29 @@ async function removeLeftover(path: string): Promise<void> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket()) throw refused(`${path} exists and is not a socket: remove it or choose another path`);
-  if (await accepts(path)) throw refused(`another program listens on ${path}: stop it or choose another path`);
+  if (!(await refusesConnections(path))) {
+    throw refused(`another program listens on ${path}: stop it, remove the socket, or choose another path`);
+  }
   rmSync(path);
 }
 
-async function accepts(path: string): Promise<boolean> {
+/** A program that is stopped or busy also accepts no connection, but with another error. */
+async function refusesConnections(path: string): Promise<boolean> {
   const probe = connect(path);
   try {
     await once(probe, "connect");
-    return true;
-  } catch {
     return false;
+  } catch (error) {
+    return codeOf(error) === "ECONNREFUSED";
   } finally {
     probe.destroy();
   }
 }
 
-function refused(why: string): Fault {
-  return new Fault("invalid", `HEADGATE_PROXY_SOCKET: ${why}`);
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+function refused(why: string, cause?: unknown): Fault {
+  return new Fault("invalid", `HEADGATE_PROXY_SOCKET: ${why}`, { cause });
 }

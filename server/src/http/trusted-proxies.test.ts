@@ -18,7 +18,9 @@ const SECRET = "kT4vYx0q9ZbR2nWc7LmE5sHd8JpA1fUg";
 const secretFile = join(folder, "secret");
 writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
 
-const LOOPBACK = { HEADGATE_TRUSTED_PROXIES: "127.0.0.0/8,::1" };
+/** A listed proxy on another machine. */
+const OTHER_PROXY = "192.0.2.80";
+const LOOPBACK = { HEADGATE_TRUSTED_PROXIES: `127.0.0.0/8,::1,${OTHER_PROXY}` };
 const proving = useServer({ settings: { ...LOOPBACK, HEADGATE_PROXY_SECRET_FILE: secretFile } });
 const proxySocket = join(folder, "proxy.sock");
 const withSocket = useServer({ settings: { ...LOOPBACK, HEADGATE_PROXY_SOCKET: proxySocket } });
@@ -92,6 +94,18 @@ describe("a program on this machine", () => {
     expect(await addressSeenBy(withSocket, account, { ...FORGED, "X-Headgate-Proxy": SECRET })).toBe("127.0.0.1");
   });
 
+  test.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])(
+    "cannot forge an address through the local proxy, which appends %s",
+    async (appended) => {
+      const headers = { "X-Forwarded-For": `${CLIENT}, ${appended}` };
+      const seen = appended.replace("::ffff:", "");
+      const account = await proving.account();
+      expect(await addressSeenBy(proving, account, { ...headers, "X-Headgate-Proxy": SECRET })).toBe(seen);
+      const other = await withSocket.account();
+      expect(await addressSeenBy(withSocket, other, headers, proxySocket)).toBe(seen);
+    },
+  );
+
   const own = Object.values(networkInterfaces()).flatMap((each) =>
     (each ?? []).filter(({ internal, family }) => !internal && family === "IPv4").map(({ address }) => address),
   );
@@ -115,9 +129,9 @@ describe("a proxy that proves itself", () => {
     await whitelistOnly(proving, account, CLIENT);
     expect(await status(proving, account, headers)).toBe(200);
     const others = { ...headers, "X-Forwarded-For": `${CLIENT}, 198.51.100.7` };
-    expect(await status(proving, account, others), "the client's own header is not believed").toBe(403);
-    const local = { ...headers, "X-Forwarded-For": `${CLIENT}, 127.0.0.1` };
-    expect(await status(proving, account, local), "a chain of listed proxies").toBe(200);
+    expect(await status(proving, account, others), "the client's own header is not trusted").toBe(403);
+    const chain = { ...headers, "X-Forwarded-For": `${CLIENT}, ${OTHER_PROXY}` };
+    expect(await status(proving, account, chain), "a chain of listed proxies").toBe(200);
   });
 
   test("by its Unix socket forwards the address of its client", async () => {
@@ -130,8 +144,16 @@ describe("a proxy that proves itself", () => {
 
   test("by its Unix socket must forward an address", async () => {
     const account = await withSocket.account();
-    const reply = await sendAs(withSocket.base, account, { path: "/api/v1.2/account", socketPath: proxySocket });
-    expect([reply.status, reply.text]).toEqual([403, expect.stringContaining("Your address cannot be read")]);
+    for (const headers of [undefined, "", " ", ",", " , ,"].map((text) =>
+      text === undefined ? {} : { "X-Forwarded-For": text },
+    )) {
+      const reply = await sendAs(withSocket.base, account, {
+        path: "/api/v1.2/account",
+        socketPath: proxySocket,
+        headers,
+      });
+      expect([reply.status, reply.text]).toEqual([403, expect.stringContaining("Your address cannot be read")]);
+    }
   });
 });
 

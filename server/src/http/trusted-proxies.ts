@@ -10,6 +10,10 @@
  * | from a listed address, and there is no secret | unless it is an address of this machine |
  * | otherwise | never |
  *
+ * A trusted proxy appends the address of its own client, which may be another proxy. If that address is listed too, the
+ * one before it counts. An address of this machine always counts as it is: otherwise a program could call the local
+ * proxy with a forged header.
+ *
  * The header with the proof is removed from every request, and forwarded addresses from requests that are not trusted.
  * Nothing after this step sees either of them.
  */
@@ -32,11 +36,11 @@ export interface ProxyTrust {
 export const PROXY_HEADER = "x-headgate-proxy";
 const FORWARDED_HEADERS = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
 
-const ofProxySocket = new WeakSet<Socket>();
+const proxyConnections = new WeakSet<Socket>();
 
 /** Call for each connection on the Unix socket for proxies. */
 export function markProxyConnection(socket: Socket): void {
-  ofProxySocket.add(socket);
+  proxyConnections.add(socket);
 }
 
 /** Must be called after all other listeners were added, because it has to be the first one. */
@@ -45,27 +49,32 @@ export function sanitiseProxyHeaders(server: Server, trust: ProxyTrust): void {
   server.prependListener("request", (request: IncomingMessage) => {
     const proof = takeHeader(request, PROXY_HEADER);
     if (!isTrusted(request, proof)) for (const name of FORWARDED_HEADERS) takeHeader(request, name);
-    // A Unix socket has no address that could be used instead.
-    else if (ofProxySocket.has(request.socket)) request.headers["x-forwarded-for"] ??= "unknown";
+    else if (proxyConnections.has(request.socket) && forwardsNoAddress(request)) {
+      request.headers["x-forwarded-for"] = "unknown"; // a Unix socket has no address that could be used instead
+    }
   });
 }
 
-/** For Fastify: the peer was checked by `sanitiseProxyHeaders`; further hops of a chain are trusted by their address. */
+/** For Fastify: the peer was checked by `sanitiseProxyHeaders`; further hops are trusted by their address. */
 export function trustedHops(networks: readonly string[]): (address: string, hop: number) => boolean {
   const isListed = addressMatcher(networks);
-  return (address, hop) => hop === 0 || isListed(address);
+  return (address, hop) => hop === 0 || (isListed(address) && !isOwnAddress(address));
 }
 
 function trustRule({ networks, secret, isNodeProof }: ProxyTrust) {
   const isListed = addressMatcher(networks);
   const isSecret = secret === null ? undefined : constantTimeMatcher(secret);
-  const isElsewhere = remembered((socket) => !isOwnAddress(socket.remoteAddress));
+  const isOnOtherMachine = oncePerConnection((socket) => !isOwnAddress(socket.remoteAddress));
   return ({ socket, headers }: IncomingMessage, proof: string | undefined): boolean => {
-    if (ofProxySocket.has(socket)) return true;
+    if (proxyConnections.has(socket)) return true;
     if (proof !== undefined && isNodeProof(proof, headers)) return true;
     if (!isListed(socket.remoteAddress)) return false;
-    return isSecret === undefined ? isElsewhere(socket) : proof !== undefined && isSecret(proof);
+    return isSecret === undefined ? isOnOtherMachine(socket) : proof !== undefined && isSecret(proof);
   };
+}
+
+function forwardsNoAddress({ headers }: IncomingMessage): boolean {
+  return /^[\s,]*$/.test([headers["x-forwarded-for"] ?? ""].flat().join());
 }
 
 /** Compares hashes, because the time of the comparison must not show the length of the secret either. */
@@ -81,8 +90,7 @@ function isOwnAddress(address: string | undefined): boolean {
   return addressMatcher(["127.0.0.0/8", "::1", ...own])(address);
 }
 
-/** Asks once for each connection. */
-function remembered(decide: (socket: Socket) => boolean): (socket: Socket) => boolean {
+function oncePerConnection(decide: (socket: Socket) => boolean): (socket: Socket) => boolean {
   const known = new WeakMap<Socket, boolean>();
   return (socket) => {
     const answer = known.get(socket) ?? decide(socket);

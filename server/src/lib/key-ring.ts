@@ -18,11 +18,13 @@ const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 const DERIVED_LENGTH = 32;
 const HEADER_LENGTH = ID_LENGTH + NONCE_LENGTH + TAG_LENGTH;
+const DERIVE_RELOAD_MS = 1000;
 
 export class KeyRing {
   #keys: Map<number, Buffer>;
   #newestId: number;
   readonly #reload: () => readonly Key[];
+  #nextDeriveReload = 0;
 
   /** `reload` reads the key file again: another process may have added a key since. */
   constructor(keys: readonly Key[], reload: () => readonly Key[]) {
@@ -66,9 +68,13 @@ export class KeyRing {
     return Buffer.concat([decipher.update(sealed.subarray(HEADER_LENGTH)), decipher.final()]);
   }
 
-  /** A secret for another purpose than sealing, derived from one of the keys; undefined if there is no such key. */
+  /**
+   * A secret for another purpose than sealing, derived from one of the keys; undefined if there is no such key. Clients
+   * without a token choose the id, so unknown ids cause at most one reading of the key file in a second, and it may fail.
+   */
   derive(purpose: string, keyId: number): Buffer | undefined {
-    const key = this.#find(keyId);
+    if (!this.#keys.has(keyId)) this.#reloadForDerive();
+    const key = this.#keys.get(keyId);
     return key === undefined ? undefined : Buffer.from(hkdfSync("sha256", key, "", purpose, DERIVED_LENGTH));
   }
 
@@ -76,13 +82,20 @@ export class KeyRing {
     return sealed.readUInt32BE(0);
   }
 
-  #find(id: number): Buffer | undefined {
-    if (!this.#keys.has(id)) this.reload();
-    return this.#keys.get(id);
+  #reloadForDerive(): void {
+    const now = performance.now();
+    if (now < this.#nextDeriveReload) return;
+    this.#nextDeriveReload = now + DERIVE_RELOAD_MS;
+    try {
+      this.reload();
+    } catch {
+      // The known keys stay.
+    }
   }
 
   #key(id: number): Buffer {
-    const key = this.#find(id);
+    if (!this.#keys.has(id)) this.reload();
+    const key = this.#keys.get(id);
     if (key === undefined)
       throw new Error(`the key file has no key ${id}: restore the key file that belongs to this database`);
     return key;
