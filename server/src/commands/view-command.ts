@@ -16,7 +16,7 @@ export const WaitSeconds = Type.Optional(
     minimum: 0,
     maximum: 60,
     description:
-      "Waits for the command to end, for at most this many seconds, before it answers. It answers at once if too many requests wait",
+      "Waits for the command to end, for at most this many seconds, before it answers. Returns at once if too many requests are already waiting",
   }),
 );
 

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
-import { noSlotFree } from "../http/request-slots.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 import { type WithCommandTexts, NO_TEXT, readText } from "./output/command-text.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
@@ -65,7 +64,7 @@ export const viewLogs = operation({
   async handle({ found, query, reader, ...request }, services: LogServices) {
     const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
     const { commandTexts, commandEvents, otherNodes } = services;
-    if (query.follow === true && !request.takeSlot("follow")) throw noSlotFree("follow");
+    if (query.follow === true) request.requireSlot("follow");
     const answer = await otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     const err = await commandTexts.retainedLog(found);

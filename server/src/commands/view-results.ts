@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { noSlotFree } from "../http/request-slots.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
@@ -69,7 +68,7 @@ export const viewResults = operation({
     const answer = await services.otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     // Before anything is rendered or uploaded.
-    if (!request.takeSlot("stream")) throw noSlotFree("stream");
+    request.requireSlot("stream");
     const result = await services.commandResults.of(found);
     if (result === undefined) throw invalid("results", "of this command have been removed from the server");
     const options = { includeHeaders, raw };

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { noSlotFree } from "../http/request-slots.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams, WaitSeconds } from "./view-command.ts";
@@ -16,7 +15,9 @@ const StatusWithResults = Type.Object({
   error: Nullable(Type.String({ description: "Why the command has failed" })),
   inline: Nullable(
     Type.Boolean({
-      description: "Null: there are no results. False: they are too large for this reply; request them with results",
+      description:
+        "Null: there are no results. False: they are not in this reply, because they are too large or you receive too " +
+        "many at once; request them with results",
     }),
   ),
   results: Nullable(Type.String()),
@@ -45,9 +46,10 @@ export const viewStatusWithResults = operation({
     const { id, status, progress } = command;
     const head = { id, status, progress, error: errorOf(command) };
     if (status !== "done") return { ...head, inline: null, results: null };
+    // The status must not be lost after a wait.
+    if (!request.takeSlot("stream")) return { ...head, inline: false, results: null };
     const answer = await services.otherNodes.forward(command, request);
     if (answer !== undefined) return answer;
-    if (!request.takeSlot("stream")) throw noSlotFree("stream");
     const result = await services.commandResults.of(command);
     if (result === undefined) return { ...head, inline: null, results: null };
     const options = { includeHeaders: false, raw: false };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { onceOver } from "./once-over.ts";
+import { whenFinished } from "./when-finished.ts";
 import type { RequestSlots } from "./request-slots.ts";
 
 /** A body up to this size is read to its end by Node, and the connection can be reused. */
@@ -28,7 +28,7 @@ export function sendRefusal(
   reply.headers({ Connection: "close", "Content-Length": Buffer.byteLength(text) });
   const release = slots.take("discard", [`address ${ip}`]);
   if (release === undefined) return reply.send(text);
-  onceOver(raw, reply.raw, release);
+  whenFinished(raw, reply.raw, release);
   const parts = async function* (): AsyncGenerator<string> {
     yield text;
     await discardBody(raw);

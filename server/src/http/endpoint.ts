@@ -31,9 +31,11 @@ export interface RequestContext {
   endingSignal: () => AbortSignal;
   /**
    * Takes a slot for a request that stays open; it is released when the request is over. False: the user, the account or
-   * this node has none free. A stream needs this call only if its content is costly to prepare.
+   * this node has none free.
    */
   takeSlot: (kind: "wait" | "follow" | "stream") => boolean;
+  /** Throws the refusal if none is free. A stream needs this call only if its content is costly to prepare. */
+  requireSlot: (kind: "follow" | "stream") => void;
   /**
    * Forwards the same GET to another Headgate server and returns its reply; throws if that server is unreachable.
    * Undefined if this request has been forwarded already.

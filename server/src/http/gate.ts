@@ -11,8 +11,8 @@ import type { Endpoint } from "./endpoint.ts";
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   /**
-   * Checks a request again whose body or turn took long, with the rights that the caller has now. Returns the same
-   * admission if it is recent.
+   * Checks access again if the body or the wait for its turn took longer than a second, with the rights that the caller
+   * has now. Returns the same admission otherwise.
    */
   renew(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;

@@ -124,9 +124,11 @@ describe("streams", () => {
     for (const { socket } of stalled) await once(socket, "readable");
     for (const path of [`/commands/${id}/results?format=raw`, `/commands/${id}/logs`]) {
       await expect.poll(async () => (await account.get(path).reply()).status).toBe(429);
-      const refusal = await account.get(path).refused(429, /Too many replies/);
+      const refusal = await account.get(path).refused(429, /too many open downloads/);
       expect(refusal.headers.get("retry-after")).toBe("30");
     }
+    const noSlot = { id, status: "done", inline: false, results: null };
+    expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject(noSlot);
     expect((await other.get(`/commands/${otherId}/results`)).results).toBe("small\n");
     for (const { socket } of stalled) socket.destroy();
     await expect.poll(async () => (await account.get(`/commands/${id}/logs`).reply()).status).toBe(200);

@@ -23,6 +23,8 @@ describe("a deployment with its own identifier prefix", () => {
     await account.post("/accounts/enable_acme_user", {}).refused(422, /^acme_user_id is required/);
     const member = await given.member(account);
     await member.post("/accounts/enable_acme_user", {}).refused(403, /acme_user:update/);
+    const largeBody = { padding: "x".repeat(2 * 1024 * 1024) };
+    await member.post("/accounts/enable_acme_user", largeBody).refused(403, /acme_user:update/);
   });
 
   test("uses it in the header of the request id", async () => {

@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { Agent } from "node:http";
-import { connect, type NetConnectOpts, type Socket } from "node:net";
+import { Agent, createServer, IncomingMessage, ServerResponse } from "node:http";
+import { connect, Socket, type NetConnectOpts } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { useServer, type Given } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
+import { limitConnections } from "./limit-connections.ts";
 
 const MOST = 50;
 const given = useServer({ settings: { HEADGATE_CONNECTIONS: String(MOST) } });
@@ -75,6 +76,28 @@ describe("idle connections without a token", () => {
     await flood(given, MOST, NO_BODY);
     await expect.poll(() => sockets.at(0)?.destroyed).toBe(true);
     await account.get("/account");
+  });
+});
+
+describe("a connection with several requests at the same time", () => {
+  test("is not replaced while one of them is being handled", async () => {
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    const connections = limitConnections(server, 1);
+    const [first, second] = [new Socket(), new Socket()];
+    server.emit("connection", first);
+    for (let n = 0; n < 2; n += 1) {
+      const request = new IncomingMessage(first);
+      server.emit("request", request, new ServerResponse(request));
+    }
+    const endings = [connections.beginHandling(first), connections.beginHandling(first)];
+    endings[0]?.();
+    endings[0]?.();
+    server.emit("connection", second);
+    expect([first.destroyed, second.destroyed]).toEqual([false, true]);
+    endings[1]?.();
+    server.emit("connection", new Socket());
+    expect(first.destroyed).toBe(true);
   });
 });
 

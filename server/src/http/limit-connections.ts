@@ -5,8 +5,8 @@ import type { Socket } from "node:net";
 export interface Connections {
   /** The current request on this connection has a token of this user. */
   identify(socket: Socket, user: string): void;
-  /** Whether the current request is being handled; false while it waits for its turn, an event or its client. */
-  setHandled(socket: Socket, isHandled: boolean): void;
+  /** A request is being handled until the returned function is called: when it ends, or waits for an event or its client. */
+  beginHandling(socket: Socket): () => void;
 }
 
 /** All connections that never had a valid token count as those of one user. */
@@ -17,7 +17,8 @@ interface Connection {
   owner: string;
   /** Undefined: the connection is idle. */
   request: IncomingMessage | undefined;
-  isHandled: boolean;
+  /** How many of its requests are being handled; a client may send several without waiting for the responses. */
+  handled: number;
   /** Grows with every change of an owner or request. */
   changedAt: number;
 }
@@ -29,7 +30,7 @@ type Owned = Set<Connection>;
  * Limits the number of connections. At the limit, a new connection replaces one of the user with the most: the one that
  * has been idle longest, or else the oldest whose request is not being handled. If there is none, the new one is refused.
  */
-export function limitConnections(server: Server, most: number): Connections {
+export function limitConnections(server: Server, maxConnections: number): Connections {
   const open = new Map<Socket, Connection>();
   const owners = new Map<string, Owned>();
   let changes = 0;
@@ -58,31 +59,37 @@ export function limitConnections(server: Server, most: number): Connections {
   };
 
   server.on("connection", (socket: Socket) => {
-    if (open.size >= most) {
+    if (open.size >= maxConnections) {
       const replaced = replaceable(owners)?.socket ?? socket;
       close(replaced);
       if (replaced === socket) return;
     }
-    const connection = { socket, owner: ANONYMOUS, request: undefined, isHandled: false, changedAt: 0 };
+    const connection = { socket, owner: ANONYMOUS, request: undefined, handled: 0, changedAt: 0 };
     open.set(socket, connection);
     enter(connection);
     socket.once("close", () => close(socket));
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    change(socket, { request, isHandled: false });
+    change(socket, { request });
     response.once("close", () => {
       if (open.get(socket)?.request !== request) return; // a pipelined request follows
-      change(socket, { request: undefined, isHandled: false });
+      change(socket, { request: undefined });
     });
   });
   return {
     identify(socket, user) {
       if (open.get(socket)?.owner !== user) change(socket, { owner: user });
     },
-    setHandled(socket, isHandled) {
+    beginHandling(socket) {
       const connection = open.get(socket);
-      if (connection !== undefined) connection.isHandled = isHandled;
+      if (connection === undefined) return () => undefined;
+      connection.handled += 1;
+      let hasEnded = false;
+      return () => {
+        if (!hasEnded) connection.handled -= 1;
+        hasEnded = true;
+      };
     },
   };
 }
@@ -94,12 +101,12 @@ function replaceable(owners: ReadonlyMap<string, Owned>): Connection | undefined
   const largest = [...owners.values()].filter(({ size }) => size === most);
   const oldestOf = (isWanted: (connection: Connection) => boolean): Connection | undefined =>
     oldest(largest.map((owned) => first(owned, isWanted)));
-  return oldestOf(isIdle) ?? oldestOf(({ isHandled }) => !isHandled);
+  return oldestOf(isIdle) ?? oldestOf(({ handled }) => handled === 0);
 }
 
 /** Without a token, a request that waits or never sends its body is kept no longer than a connection that sends nothing. */
-function isIdle({ owner, request, isHandled }: Connection): boolean {
-  return request === undefined || (owner === ANONYMOUS && !isHandled);
+function isIdle({ owner, request, handled }: Connection): boolean {
+  return request === undefined || (owner === ANONYMOUS && handled === 0);
 }
 
 function first(connections: Owned, isWanted: (connection: Connection) => boolean): Connection | undefined {

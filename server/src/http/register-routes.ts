@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { TObject } from "typebox";
@@ -15,10 +16,10 @@ import { objectSearch, type EarlySearch } from "./object-search.ts";
 import type { Arrival, Gate } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import type { Connections } from "./limit-connections.ts";
-import { noSlotFree, type RequestSlots } from "./request-slots.ts";
+import type { RequestSlots } from "./request-slots.ts";
 import type { Turns } from "./start-by-turns.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
-import { onceOver } from "./once-over.ts";
+import { whenFinished } from "./when-finished.ts";
 import type { BodyLimits } from "./receive-bodies.ts";
 import type { HttpMetrics } from "./observe-requests.ts";
 import type { SystemOptions } from "./system-routes.ts";
@@ -67,7 +68,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
 ): RouteOptions {
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
-  const { endingSignal, slots, turns, connections } = shared;
+  const { endingSignal, turns, connections } = shared;
   const headers = deprecationHeaders(endpoint, route.version);
   const isGet = endpoint.method === "GET";
   const search = objectSearch(endpoint, gate, services);
@@ -96,22 +97,20 @@ function routeOptions<Access, Admission, Admitted, Services>(
     },
     async handler(request, reply) {
       const { socket } = request.raw;
-      const releaseSlot = await slots.acquire(gate.owners(admissionOf(request)));
+      const pause = await beginHandling(shared, gate.owners(admissionOf(request)), socket);
       try {
         if (socket.destroyed) throw incompleteRequest(undefined); // the client disconnected while it waited
-        connections.setHandled(socket, true);
         const previous = admissionOf(request);
         request.admission = await gate.renew(endpoint, previous, arrivalOf(request));
         if (request.admission !== previous) request.earlySearch = await searchEarly(request, reply);
-        return await handle(request, reply, releaseSlot);
+        return await handle(request, reply, pause);
       } finally {
-        releaseSlot();
-        connections.setHandled(socket, false);
+        pause();
       }
     },
   };
 
-  async function handle(request: FastifyRequest, reply: FastifyReply, releaseSlot: () => void): Promise<unknown> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, pause: () => void): Promise<unknown> {
     const arrival = arrivalOf(request);
     const admission = admissionOf(request);
     const codec = codecOfRoute();
@@ -119,7 +118,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     reply.serializer(codec.writeReply).type("application/json; charset=utf-8");
     const admitted = gate.enter(endpoint, admission, arrival);
     const { nodeProof } = options;
-    const context = contextOf(request, reply, { ...shared, nodeProof, owners: gate.owners(admission), releaseSlot });
+    const context = contextOf(request, reply, { ...shared, nodeProof, owners: gate.owners(admission), pause });
     if (request.earlySearch !== undefined && "fault" in request.earlySearch) throw request.earlySearch.fault;
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
     const searchContext = { ...admitted, given, endingSignal: context.endingSignal };
@@ -142,26 +141,39 @@ function routeOptions<Access, Admission, Admitted, Services>(
   }
 }
 
+/** Waits until the request may be handled. Returns a function to call when its handling ends or pauses. */
+async function beginHandling(
+  { slots, connections }: SharedByRoutes,
+  owners: readonly string[],
+  socket: Socket,
+): Promise<() => void> {
+  const releaseSlot = await slots.acquire(owners);
+  const endHandling = connections.beginHandling(socket);
+  return () => {
+    releaseSlot();
+    endHandling();
+  };
+}
+
 interface ContextSources extends SharedByRoutes {
   readonly nodeProof: ProveNode;
   readonly owners: readonly string[];
-  readonly releaseSlot: () => void;
+  readonly pause: () => void;
 }
 
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { endingSignal, connections, requestSlots, nodeProof, owners, releaseSlot }: ContextSources,
+  { endingSignal, requestSlots, nodeProof, owners, pause }: ContextSources,
 ): Omit<RequestContext, "afterId"> {
   // A handler that requests this signal is about to wait, so its slot is released.
   const endingOf = (): AbortSignal => {
-    releaseSlot();
-    connections.setHandled(request.raw.socket, false);
+    pause();
     return endingSignal(reply);
   };
   return {
     endingSignal: endingOf,
-    takeSlot: requestSlots.ofRequest(owners, (release) => onceOver(request.raw, reply.raw, release)),
+    ...requestSlots.ofRequest(owners, (release) => whenFinished(request.raw, reply.raw, release)),
     forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, nodeProof, endingOf()),
   };
 }
@@ -169,11 +181,15 @@ function contextOf(
 async function sendStream(
   answer: StreamReply | ForwardedReply,
   reply: FastifyReply,
-  { takeSlot }: Pick<RequestContext, "takeSlot">,
+  { requireSlot }: Pick<RequestContext, "requireSlot">,
 ): Promise<Readable> {
-  if (takeSlot("stream")) return answer instanceof StreamReply ? streamOf(answer, reply) : sendForwarded(answer, reply);
-  await answer.discard();
-  throw noSlotFree("stream");
+  try {
+    requireSlot("stream");
+  } catch (refusal) {
+    await answer.discard();
+    throw refusal;
+  }
+  return answer instanceof StreamReply ? streamOf(answer, reply) : sendForwarded(answer, reply);
 }
 
 const SHA256_OF_NOTHING = createHash("sha256").digest();

@@ -5,9 +5,11 @@
  * | Kind | Held by | If none is free |
  * |---|---|---|
  * | wait | a request that waits for an event, such as with `wait_seconds` | it is answered at once |
- * | follow | a followed log, which reads the database every second | 429 |
- * | stream | any other reply that is sent while it is read, or that waits for an upload | 429 |
+ * | follow | a followed log, which reads the database every second | refused |
+ * | stream | any other reply that is sent while it is read, or that waits for an upload | refused |
  * | discard | a refused request whose body is still read | its connection is closed |
+ *
+ * The refusal is 429 because of the user or the account, 503 because of the node.
  */
 import { Fault } from "../lib/fault.ts";
 
@@ -18,6 +20,16 @@ interface SlotLimits {
   readonly account: number;
   readonly node: number;
 }
+
+/** The slots that one request can take. */
+export interface SlotsOfRequest {
+  /** False: none is free. */
+  readonly takeSlot: (kind: SlotKind) => boolean;
+  /** Throws the refusal if none is free. */
+  readonly requireSlot: (kind: RefusedKind) => void;
+}
+
+type RefusedKind = "follow" | "stream";
 
 const RETRY_AFTER_SECONDS = 30;
 
@@ -30,38 +42,49 @@ export class RequestSlots {
   }
 
   /** The owners are the user and the account. Returns an idempotent function that releases the slot, if one is free. */
-  take(kind: SlotKind, [user, account]: readonly string[]): (() => void) | undefined {
-    const limits = this.#limits[kind];
-    const owners: [name: string | undefined, limit: number][] = [
-      [user, limits.user],
-      [account, limits.account],
-      ["node", limits.node],
-    ];
-    const counts = owners.flatMap(([name, limit]) => (name === undefined ? [] : [{ key: `${kind} ${name}`, limit }]));
-    if (counts.some(({ key, limit }) => (this.#taken.get(key) ?? 0) >= limit)) return undefined;
-    for (const { key } of counts) this.#add(key, 1);
+  take(kind: SlotKind, owners: readonly string[]): (() => void) | undefined {
+    if (this.#exhausted(kind, owners) !== undefined) return undefined;
+    const keys = this.#countsOf(kind, owners).map(({ key }) => key);
+    for (const key of keys) this.#add(key, 1);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      for (const { key } of counts) this.#add(key, -1);
+      for (const key of keys) this.#add(key, -1);
     };
   }
 
-  /**
-   * The slots of one request, which are released when it is over. The result takes a slot, if one is free. A followed log
-   * needs no second one as a stream.
-   */
-  ofRequest(owners: readonly string[], onceOver: (release: () => void) => void): (kind: SlotKind) => boolean {
+  /** The slots of one request, which are released when it is over. A followed log needs no second one as a stream. */
+  ofRequest(owners: readonly string[], whenFinished: (release: () => void) => void): SlotsOfRequest {
     const held = new Set<SlotKind>();
-    return (kind) => {
+    const takeSlot = (kind: SlotKind): boolean => {
       if (held.has(kind) || (kind === "stream" && held.has("follow"))) return true;
       const release = this.take(kind, owners);
       if (release === undefined) return false;
       held.add(kind);
-      onceOver(release);
+      whenFinished(release);
       return true;
     };
+    return {
+      takeSlot,
+      requireSlot: (kind) => {
+        if (!takeSlot(kind)) throw refusalOf(kind, this.#exhausted(kind, owners));
+      },
+    };
+  }
+
+  /** The first that has no free slot. */
+  #exhausted(kind: SlotKind, owners: readonly string[]): keyof SlotLimits | undefined {
+    const isFull = ({ key, limit }: { key: string; limit: number }): boolean => (this.#taken.get(key) ?? 0) >= limit;
+    return this.#countsOf(kind, owners).find(isFull)?.of;
+  }
+
+  #countsOf(kind: SlotKind, [user, account]: readonly string[]) {
+    const limits = this.#limits[kind];
+    const names = { user, account, node: "node" };
+    return (["user", "account", "node"] as const).flatMap((of) =>
+      names[of] === undefined ? [] : [{ of, key: `${kind} ${names[of]}`, limit: limits[of] }],
+    );
   }
 
   #add(key: string, change: 1 | -1): void {
@@ -76,18 +99,25 @@ function limitsFor(connections: number): Record<SlotKind, SlotLimits> {
   const share = (part: number): number => Math.max(1, Math.floor(connections / part));
   return {
     wait: { user: share(4), account: share(2), node: share(4 / 3) },
-    follow: { user: 20, account: 40, node: 200 },
+    // The node's slots are enough for at least eight accounts, so that two of them cannot take all.
+    follow: { user: 10, account: 20, node: 200 },
     // Each may hold half a megabyte of its reply, and a batch of rows in a thread.
-    stream: { user: share(80), account: share(40), node: share(20) },
+    stream: { user: share(160), account: share(80), node: share(10) },
     discard: { user: 8, account: 16, node: 100 },
   };
 }
 
-/** The refusal of a request for which no slot of the kind is free. */
-export function noSlotFree(kind: "follow" | "stream"): Fault {
-  const text = {
-    follow: "Too many logs are followed at once: send the request without follow, or try again later.",
-    stream: "Too many replies are being received at once. Wait until one of them ends, then try again.",
-  };
-  return new Fault("rate-limited", text[kind], { retryAfterSeconds: RETRY_AFTER_SECONDS });
+function refusalOf(kind: RefusedKind, exhausted: keyof SlotLimits | undefined): Fault {
+  const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+  if (exhausted === "node") return new Fault("unavailable", NODE_TEXTS[kind], details);
+  return new Fault("rate-limited", OWNER_TEXTS[kind], details);
 }
+
+const OWNER_TEXTS: Record<RefusedKind, string> = {
+  follow: "Too many logs are being followed: send the request without follow, or try again later.",
+  stream: "You or your account have too many open downloads. Finish one, then try again.",
+};
+const NODE_TEXTS: Record<RefusedKind, string> = {
+  follow: "Too many logs are being followed on the server: send the request without follow, or try again later.",
+  stream: "The server is sending too many replies at once. Try again later.",
+};

@@ -68,7 +68,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
-    const text = JSON.stringify(body);
+    // A hook does not see the text if it is sent as a stream.
+    const text = JSON.stringify(isApi(request) ? prefix.outgoing(body) : body);
     reply
       .code(status)
       .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
@@ -102,7 +103,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   if (identifierPrefix !== "svc") {
     server.addHook("onSend", (request, reply, payload, done) => {
       const isJson = String(reply.getHeader("content-type")).startsWith("application/json");
-      const rewritten = request.url.startsWith("/api/") && isJson && typeof payload === "string" && payload !== "";
+      const rewritten = isApi(request) && isJson && typeof payload === "string" && payload !== "";
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }
@@ -122,6 +123,10 @@ function sendCommonHeaders(server: Server): void {
   server.prependListener("request", (_request, response: ServerResponse) => {
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
   });
+}
+
+function isApi({ url }: FastifyRequest): boolean {
+  return url.startsWith("/api/");
 }
 
 /** HTTP/1.1 requires it in every request. */

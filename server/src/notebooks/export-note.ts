@@ -31,8 +31,9 @@ export const exportNote = operation({
   replyHeaders: { "Content-Disposition": "The notebook's name, with the suffix .ipynb" },
   find: noteInPath,
 
-  async handle({ found, caller, reader }, { sentContents }: WithSentContents) {
+  async handle({ found, caller, reader, requireSlot }, { sentContents }: WithSentContents) {
     const name = encodeURIComponent(found.name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+    requireSlot("stream"); // before the content is read
     const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
       const content = await readContentTexts(reader, "note", found.id);

@@ -33,8 +33,8 @@ const Explanation = Type.Object({
       access: OneOf(["allow", "deny"]),
       action: Type.String({
         description:
-          "The action that was looked up: read if it is denied and the action needs it; in a folder's policy, write " +
-          "for update, move and delete",
+          "The action that was looked up: read, if a denied read decides; in a folder's policy, write for update, " +
+          "move and delete",
       }),
       matched: OneOf(["everyone", "group", "user"]),
       svc_groups: Type.Array(Type.Integer(), { description: "The groups of the user that the element names" }),

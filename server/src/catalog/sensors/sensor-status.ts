@@ -19,7 +19,8 @@ export const WaitSeconds = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: 300,
-    description: "How long to wait for the status to become true. It answers at once if too many requests wait",
+    description:
+      "How long to wait for the status to become true. Returns at once if too many requests are already waiting",
   }),
 );
 

@@ -115,7 +115,7 @@ export class SensorWaits<Question extends WaitedQuestion> {
     if (lookupsBefore + question.size <= this.#maxLookups) return;
     throw new Fault(
       "rate-limited",
-      "Too many different sensors are waiting. Try again later, or without wait_seconds.",
+      "The waiting sensors of this account ask for too many different partitions or files. Try again later, or without wait_seconds.",
       {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       },

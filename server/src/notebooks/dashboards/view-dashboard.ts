@@ -20,7 +20,8 @@ export const viewDashboard = operation({
   reply: Dashboard,
   find: dashboardInPath,
 
-  async handle({ found, caller, reader }, { folders, sentContents }: WithFolders & WithSentContents) {
+  async handle({ found, caller, reader, requireSlot }, { folders, sentContents }: WithFolders & WithSentContents) {
+    requireSlot("stream"); // before the content is read
     const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
       const [location = ""] = await folders.locations(reader, [placeOf(found)]);

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 const unfinished = new WeakMap<Socket, Set<() => void>>();
 
 /** Calls back when the request is answered or its client has disconnected, at once if that has already happened. */
-export function onceOver(
+export function whenFinished(
   { socket }: IncomingMessage,
   rawReply: ServerResponse | undefined,
   callback: () => void,
