@@ -59,7 +59,7 @@ export type Admission = {
 } | null;
 
 const LAST_LOGIN_STALE_MS = 10 * 60_000;
-/** Access is checked again if the body or the turn of a request took longer. */
+/** The gate checks access again if the body or the wait for its turn took longer. */
 const ADMISSION_STALE_MS = 1000;
 const NO_BODY = Buffer.alloc(0);
 
@@ -104,7 +104,7 @@ export function accessGate({
       const checkedAt = clock.now().getTime();
       const known = await identify(arrival, policySourcesOf(endpoint.access));
       limits.takeRequest(known.caller.tokenId);
-      const admission = await check({ db, deny }, endpoint, known, checkedAt);
+      const admission = await checkAdmission({ db, deny }, endpoint, known, checkedAt);
       noteLogin(known);
       return admission;
     },
@@ -112,7 +112,7 @@ export function accessGate({
     async renew(endpoint, admission, arrival) {
       const now = clock.now().getTime();
       if (admission === null || now - admission.checkedAt < ADMISSION_STALE_MS) return admission;
-      return check({ db, deny }, endpoint, await identify(arrival, policySourcesOf(endpoint.access)), now);
+      return checkAdmission({ db, deny }, endpoint, await identify(arrival, policySourcesOf(endpoint.access)), now);
     },
 
     enter(endpoint, admission, arrival) {
@@ -161,7 +161,7 @@ interface CheckedEndpoint {
 type Deny = (operationId: string, caller: Caller, message: string) => Fault;
 
 /** Everything that does not depend on an object. */
-async function check(
+async function checkAdmission(
   { db, deny }: { db: Database; deny: Deny },
   { id, access }: CheckedEndpoint,
   known: Authenticated,
@@ -173,9 +173,9 @@ async function check(
   }
   const unusable = refusalOf(known);
   if (unusable !== undefined) throw deny(id, caller, unusable);
-  const lack = missingPermissionOf(access, caller);
-  const readScope = await readScopeOf(db.shared, access, known, lack === undefined);
-  if (lack !== undefined && access.object === undefined && readScope === undefined) throw deny(id, caller, lack);
+  const refusal = missingPermissionOf(access, caller);
+  const readScope = await readScopeOf(db.shared, access, known, refusal === undefined);
+  if (refusal !== undefined && access.object === undefined && readScope === undefined) throw deny(id, caller, refusal);
   return { caller, checkedAt, bodySha256: NO_BODY, standing, readScope };
 }
 

@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../test/support/client.ts";
@@ -26,7 +27,7 @@ interface HeldRequest {
   finish(): Promise<{ status: number; text: string }>;
 }
 
-/** Sends the headers of a request and waits until the server has admitted its caller. */
+/** Sends the headers of a request and waits until the server reads its body, after the first check of access. */
 async function hold(client: MemberClient, method: string, path: string, body = "{}"): Promise<HeldRequest> {
   const request = httpRequest(`${client.base}/api/v1.2${path}`, {
     method,
@@ -35,12 +36,14 @@ async function hold(client: MemberClient, method: string, path: string, body = "
   onTestFinished(() => void request.destroy());
   const answered = once(request, "response");
   answered.catch(() => undefined);
-  request.flushHeaders();
-  const isAdmitted = async (): Promise<boolean> => {
-    const found = "select from membership where id = $1 and last_login is not null";
-    return (await given.app.services.db.system.query(found, [client.membershipId])).length > 0;
+  let received: IncomingMessage | undefined;
+  const note = (message: unknown): void => {
+    ({ request: received } = message as { request: IncomingMessage }); // documented by Node, but untyped
   };
-  await expect.poll(isAdmitted, { interval: 5 }).toBe(true);
+  subscribe("http.server.request.start", note);
+  request.flushHeaders();
+  await expect.poll(() => received?.listenerCount("data"), { interval: 5 }).toBeGreaterThan(0);
+  unsubscribe("http.server.request.start", note);
   return {
     async finish() {
       request.end(body);

@@ -66,7 +66,7 @@ export function readinessParts(
     async store() {
       if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
       await db.system.query("select 1");
-      // A read-only or full PostgreSQL answers, too.
+      // A read-only or full PostgreSQL still answers queries.
       return queue.hasHeartbeat()
         ? { ok: true, detail: "answers" }
         : { ok: false, detail: "the last heartbeat could not be written" };

@@ -1,8 +1,8 @@
 import { invalid } from "./fault.ts";
 
 /**
- * The rule that every name follows, of whatever kind of object: it has no control characters and something to see.
- * Names that were stored before the rule existed stay as they are: only names in requests are checked.
+ * The rule that every name follows, of whatever kind of object: it has no control characters and at least one visible
+ * character. Names that were stored before the rule existed stay as they are: only names in requests are checked.
  */
 export function checkName(field: string, name: string): string {
   if (hasControlCharacter(name)) throw invalid(field, "must not contain control characters");

@@ -23,7 +23,8 @@ import { verdictOf, type Verdict } from "./verdict.ts";
  * | `view-policy` | `manage` is allowed | `read` is denied | the table |
  * | `use` (a command on a cluster) | never | `start` is denied | the table |
  *
- * In the rows of `update` and `move` a denial takes precedence, in those with `manage` its allowance.
+ * For `update` and `move`, a denial overrides an allowance. For `set-policy` and `view-policy`, an allowed `manage`
+ * overrides denials.
  *
  * The owner and system-admins are always allowed; for `use` the owner needs the permission of the table as well. In
  * another member's home the table only allows reading; writing needs a policy.
