@@ -33,8 +33,9 @@ final class DatabaseCall {
 object DatabaseCall {
   /**
    * SQLSTATEs, or their first characters, of lost connections, refused logins, and a server that starts, stops, is full,
-   * is read-only or cannot read its files (`server/src/db/store-fault.ts`). Other states concern only the statement, for example a value of another type than Hive expects; Hive then
-   * tries another statement.
+   * is read-only or cannot read its files. These are the states of `server/src/db/store-fault.ts`, and also all of class
+   * 55 (not in the required state) and XX (internal errors), which Hive could report as missing objects. Other states
+   * concern only the statement, for example a value of another type than Hive expects; Hive then tries another statement.
    */
   private val outageStates = Set("08", "25006", "25P03", "25P04", "28", "3D", "53", "55", "57", "58", "XX")
   private val ofThread = new ThreadLocal[DatabaseCall]

@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { Secret } from "../lib/secret.ts";
 import { checkDatabaseUrl } from "./check-database-url.ts";
@@ -46,6 +49,27 @@ test("a wrong password and a missing database are reported differently", async (
     expect(await refusal(url(connection.password, "nothing_here"))).toMatch(/there is no such database/);
     await expect(checkDatabaseUrl(new Secret(url(connection.password, connection.database)))).resolves.toBeDefined();
   } finally {
+    await database.drop();
+  }
+});
+
+test("the password may be in the user's password file, and other parameters of the URL count", async () => {
+  const database = await cloneDatabase();
+  const { user, password, port, database: name } = database.connection;
+  const url = `postgres://${user}@127.0.0.1:${port}/${name}`;
+  const file = join(tmpdir(), `pgpass-${crypto.randomUUID()}`);
+  vi.stubEnv("PGPASSFILE", file);
+  const warnings: string[] = [];
+  try {
+    await refusal(url);
+    writeFileSync(file, `127.0.0.1:${port}:${name}:${user}:${password}\n`, { mode: 0o600 });
+    await checkDatabaseUrl(new Secret(url), (text) => warnings.push(text));
+    expect(warnings).toEqual([]);
+    for (const given of [url, url.replace("@", `:${password}@`)])
+      expect(await refusal(`${given}?options=-c%20no_such_setting%3D1`)).toMatch(/no_such_setting/);
+  } finally {
+    vi.unstubAllEnvs();
+    rmSync(file, { force: true });
     await database.drop();
   }
 });

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
 import type { Secret } from "../lib/secret.ts";
-import { trustProblem, watchLogin } from "./refuse-trust.ts";
+import { trustProblem, watchLogin } from "./detect-trust.ts";
 
 const CONNECT_LIMIT_MS = 10_000;
 
@@ -30,14 +30,14 @@ export async function checkDatabaseUrl(
   warn: (text: string) => void = () => undefined,
 ): Promise<ClientConfig> {
   const connection: ClientConfig = { connectionString: databaseUrl.reveal() };
-  const { host, port, user, password = "", database, ssl } = clientOf(connection);
-  const login = watchLogin({ host, port, ...(user === undefined ? {} : { user }), database, ssl }, password);
-  const client = clientOf(login.config);
+  const client = clientOf(connection);
+  const { host, port, user, database } = client;
+  const isAsked = watchClient(client);
   client.on("error", () => undefined); // a lost connection fails the next statement
   try {
     await client.connect();
-    const isTrusted = !login.isAsked() && !host.startsWith("/");
-    if (isTrusted) warn(`DATABASE_URL: PostgreSQL at ${host}:${port} ${await trustProblem(client)}`);
+    if (!isAsked() && !host.startsWith("/"))
+      warn(`DATABASE_URL: PostgreSQL at ${host}:${port} ${await trustProblem(client)}`);
     return connection;
   } catch (cause) {
     throw new Fault(
@@ -48,6 +48,15 @@ export async function checkDatabaseUrl(
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** Returns whether the server has asked for the password. Without one in the URL, the driver looks into ~/.pgpass then. */
+function watchClient(client: Client): () => boolean {
+  if (typeof client.password !== "string") return () => typeof client.password === "string";
+  const { config, isAsked } = watchLogin({}, client.password);
+  // The driver would prefer the password of the URL to that of another setting.
+  Object.assign(client, config);
+  return isAsked;
 }
 
 function clientOf(connection: ClientConfig): Client {

@@ -2,7 +2,8 @@ import { Fault } from "../lib/fault.ts";
 
 /**
  * SQLSTATEs, or their first characters, that say something about the server and nothing about the statement. The
- * metastores have the same list (`jvm/metastore/DatabaseCall.scala`).
+ * metastores' list (`jvm/metastore/DatabaseCall.scala`) has these and more, because Hive could report any failure as a
+ * missing object. Here, internal errors (XX) may be caused by the statement, and a 503 would make clients repeat it.
  */
 const UNAVAILABLE_STATES = [
   "08", // connection

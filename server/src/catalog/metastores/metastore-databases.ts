@@ -10,7 +10,7 @@
 import { Client, type ClientConfig } from "pg";
 import { errorCode, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { adviceFor } from "../../db/check-database-url.ts";
-import { trustProblem, watchLogin } from "../../db/refuse-trust.ts";
+import { trustProblem, watchLogin } from "../../db/detect-trust.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
