@@ -16,6 +16,7 @@ import {
   type PublishTargetOptions,
   UPLOADS_CONCURRENCY,
   UPLOADS_OF_ACCOUNT,
+  UploadError,
   type Uploads,
 } from "./uploads.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
@@ -32,13 +33,14 @@ export interface PublisherOptions {
 
 /** Attempts of an account that are published together: they share one read of its credentials and one update. */
 const BATCH = 100;
-/** As many as the uploads that run at a time, which limit the memory. */
-const ACCOUNTS_CONCURRENCY = UPLOADS_CONCURRENCY;
+/** More than uploads run at a time: while some accounts have all slots, others must be seen to wait for one. */
+const ACCOUNTS_CONCURRENCY = 2 * UPLOADS_CONCURRENCY;
 /** The next attempts of an account wait for its next turn. */
 const TURN_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A storage that takes long to fail is tried for a tenth of the time, so that it keeps no slots from other accounts. */
-const PAUSE_PER_MS = 10;
+/** A storage whose upload fails pauses ten times as long as it took to fail, so that others get the slots. */
+const PAUSE_FACTOR = 10;
+const LONGEST_PAUSE_OF_SLOW_MS = 600_000;
 /** Errors of a single object. All others are errors of the storage and concern every object there. */
 const OBJECT_ERRORS = new Set(["too-large", "bad-request"]);
 
@@ -97,10 +99,8 @@ export class Publisher {
 
   /** Never fails. */
   async #publishSome(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<void> {
-    const started = performance.now();
     try {
-      const ends = await this.#publishAll(accountId, attempts);
-      await this.#note(accountId, ends, performance.now() - started);
+      await this.#note(accountId, await this.#publishAll(accountId, attempts));
     } catch (error) {
       this.#options.log.warn(
         { err: error, account: accountId },
@@ -150,7 +150,7 @@ export class Publisher {
     }
   }
 
-  async #note(accountId: number, ends: readonly End[], tookMs: number): Promise<void> {
+  async #note(accountId: number, ends: readonly End[]): Promise<void> {
     const { db, log } = this.#options;
     const done = ends.filter(({ error }) => error === undefined);
     if (done.length > 0)
@@ -166,14 +166,13 @@ export class Publisher {
     }
     const fault = failed.find(({ error }) => isStorageError(error))?.error;
     if (fault === undefined) this.#pauses.delete(accountId);
-    else await this.#pause(accountId, fault, tookMs);
+    else await this.#pause(accountId, fault);
   }
 
-  async #pause(accountId: number, fault: unknown, tookMs: number): Promise<void> {
+  async #pause(accountId: number, fault: unknown): Promise<void> {
     const { db, nodeId, log } = this.#options;
     const failures = (this.#pauses.get(accountId)?.failures ?? 0) + 1;
-    const pauseMs = Math.max(Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures), PAUSE_PER_MS * tookMs);
-    const until = performance.now() + pauseMs;
+    const until = performance.now() + pauseMs(failures, fault instanceof UploadError ? fault.tookMs : 0);
     this.#pauses.set(accountId, { failures, until });
     log[failures === 1 ? "warn" : "debug"](
       { err: fault, account: accountId },
@@ -187,6 +186,12 @@ interface End {
   readonly attempt: UnpublishedAttempt;
   /** Undefined: all of it is uploaded. */
   readonly error: unknown;
+}
+
+/** How long an account pauses after so many failures in a row, the last of which took that long. Pure. */
+export function pauseMs(failures: number, tookMs: number): number {
+  const usual = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
+  return Math.max(usual, Math.min(LONGEST_PAUSE_OF_SLOW_MS, PAUSE_FACTOR * tookMs));
 }
 
 function isStorageError(error: unknown): boolean {

@@ -14,11 +14,12 @@ import type { AccountStorage } from "../../accounts/contract.ts";
 import { type PublishedCommand, publishedPath } from "../output/command-text.ts";
 
 /**
- * Uploads objects to accounts' storage: a few at a time for each account, so that a slow storage does not block others, and
- * each object once, even if several callers upload it at the same time.
+ * Uploads objects to accounts' storage, a few at a time for each account, and each object once, even if several callers
+ * upload it at the same time. While an upload waits for a slot, at most half of the slots are kept by uploads that have
+ * run longer than a minute: of more, the slowest ends. So slow storages do not keep the slots from other accounts.
  */
 export interface Uploads {
-  /** Settles when all of it is uploaded. */
+  /** Settles when all of it is uploaded. Rejects with an `UploadError` if the storage fails. */
   put(accountId: number, store: ObjectStore, uri: string, content: Content): Promise<void>;
   stop(): void;
 }
@@ -29,25 +30,71 @@ export const UPLOADS_OF_ACCOUNT = 2;
 /** From this size on, asking whether the object exists costs less than uploading it again. */
 const ASK_FIRST_BYTES = 8 * 1024 * 1024;
 
-/** An upload that is slower than this, after its first minute, ends: it would keep a slot from other accounts. */
-export interface SlowestUpload {
+/** Uploads that have run longer than `MinUploadSpeed.graceMs`, while others wait. */
+const LONG_UPLOADS = UPLOADS_CONCURRENCY / 2;
+
+/** An upload that is slower than this, after its first minute, ends even if no other waits. */
+export interface MinUploadSpeed {
   readonly graceMs: number;
   readonly bytesPerMs: number;
 }
 
-const SLOWEST: SlowestUpload = { graceMs: 60_000, bytesPerMs: (256 * 1024) / 1000 };
+const MIN_UPLOAD_SPEED: MinUploadSpeed = { graceMs: 60_000, bytesPerMs: (256 * 1024) / 1000 };
 
-export function openUploads(slowest = SLOWEST): Uploads {
+/** A failure of the storage. */
+export class UploadError extends ObjectStoreError {
+  /** How long the upload ran, without the time in which it waited for a slot. */
+  readonly tookMs: number;
+
+  constructor(cause: ObjectStoreError, tookMs: number) {
+    super(cause.kind, cause.message, { code: cause.code, cause });
+    this.tookMs = tookMs;
+  }
+}
+
+export function openUploads(minSpeed = MIN_UPLOAD_SPEED): Uploads {
   const underWay = new Map<string, Promise<void>>();
+  const running = new Set<RunningUpload>();
+  let waiting = 0;
   const stopping = new AbortController();
   const inTurn = limitConcurrency(UPLOADS_CONCURRENCY);
   const slotsOfAccounts = new KeyedSemaphore<number>(() => UPLOADS_OF_ACCOUNT);
+
+  const endSlow = (): void => {
+    for (const each of running) if (each.isTooSlow(minSpeed)) each.end("the object store is too slow");
+    const long = [...running].filter(({ tookMs }) => tookMs > minSpeed.graceMs);
+    if (waiting === 0 || long.length <= LONG_UPLOADS) return;
+    const [slowest] = long.toSorted((one, other) => one.bytesPerMs - other.bytesPerMs);
+    slowest?.end("it was the slowest of many long uploads while others waited");
+  };
+
+  const runUpload = async (store: ObjectStore, uri: string, content: Content): Promise<void> => {
+    stopping.signal.throwIfAborted();
+    const own = new RunningUpload(uri, stopping.signal);
+    if (!isLocal(uri)) running.add(own);
+    const watch = setInterval(endSlow, minSpeed.graceMs / 60);
+    try {
+      await upload(store, uri, content, own);
+    } catch (error) {
+      throw error instanceof ObjectStoreError ? new UploadError(error, own.tookMs) : error;
+    } finally {
+      clearInterval(watch);
+      running.delete(own);
+    }
+  };
+
   return {
     put(accountId, store, uri, content) {
       const shared = underWay.get(uri);
       if (shared !== undefined) return shared;
       const own = slotsOfAccounts
-        .run(accountId, () => inTurn(() => upload(store, uri, content, { slowest, stopping: stopping.signal })))
+        .run(accountId, () => {
+          waiting += 1;
+          return inTurn(() => {
+            waiting -= 1;
+            return runUpload(store, uri, content);
+          });
+        })
         .finally(() => underWay.delete(uri));
       underWay.set(uri, own);
       return own;
@@ -56,37 +103,42 @@ export function openUploads(slowest = SLOWEST): Uploads {
   };
 }
 
-interface UploadOptions {
-  readonly slowest: SlowestUpload;
-  readonly stopping: AbortSignal;
+class RunningUpload {
+  readonly signal: AbortSignal;
+  sentBytes = 0;
+  readonly #uri: string;
+  readonly #started = performance.now();
+  readonly #ended = new AbortController();
+
+  constructor(uri: string, stopping: AbortSignal) {
+    this.#uri = uri;
+    this.signal = AbortSignal.any([stopping, this.#ended.signal]);
+  }
+
+  get tookMs(): number {
+    return performance.now() - this.#started;
+  }
+
+  get bytesPerMs(): number {
+    return this.sentBytes / this.tookMs;
+  }
+
+  isTooSlow({ graceMs, bytesPerMs }: MinUploadSpeed): boolean {
+    return this.tookMs >= graceMs + this.sentBytes / bytesPerMs;
+  }
+
+  end(reason: string): void {
+    this.#ended.abort(new ObjectStoreError("unreachable", `${this.#uri}: ${reason}`));
+  }
 }
 
 /** An object of the right size was uploaded completely, so it is not uploaded again. */
-async function upload(
-  store: ObjectStore,
-  uri: string,
-  content: Content,
-  { slowest, stopping }: UploadOptions,
-): Promise<void> {
-  stopping.throwIfAborted();
-  let sent = 0;
-  const tooSlow = new AbortController();
-  const started = performance.now();
-  const check = (): void => {
-    const allowedMs = slowest.graceMs + sent / slowest.bytesPerMs;
-    if (isLocal(uri) || performance.now() - started < allowedMs) return;
-    tooSlow.abort(new ObjectStoreError("unreachable", `${uri}: the object store is too slow`));
-  };
-  const watch = setInterval(check, slowest.graceMs / 60);
-  const signal = AbortSignal.any([stopping, tooSlow.signal]);
-  try {
-    const size = await content.size();
-    if (size !== undefined && size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
-    await put(store, uri, content, { signal, count: (bytes) => (sent += bytes) });
-    if (size === undefined) await content.counted?.(sent);
-  } finally {
-    clearInterval(watch);
-  }
+async function upload(store: ObjectStore, uri: string, content: Content, own: RunningUpload): Promise<void> {
+  const { signal } = own;
+  const size = await content.size();
+  if (size !== undefined && size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
+  await put(store, uri, content, { signal, count: (bytes) => (own.sentBytes += bytes) });
+  if (size === undefined) await content.counted?.(own.sentBytes);
 }
 
 async function put(
