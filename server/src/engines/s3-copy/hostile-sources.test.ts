@@ -46,7 +46,7 @@ describe("a listing", () => {
       return answer;
     };
     const { end, copied } = await copies.run(`--src s3://memory/in --dest ${dest} --outputManifest`);
-    expect(end.failure).toMatch(/^s3:\/\/memory\/in\/: the listing (comes back to keys|repeats a page)/);
+    expect(end.failure).toMatch(/^s3:\/\/memory\/in\/: (a page repeats keys|the listing repeats a page)/);
     expect(copied).toEqual([]);
     expect(existsSync(join(out, "manifest.gz"))).toBe(false);
   });

@@ -125,7 +125,8 @@ export async function* readHdfsFolder(
     if (page === undefined) return;
     const { entries, left } = page;
     if (!entries.every(({ name }) => isAfterName(name, last))) {
-      throw unreadable(folder.subject, new Error("the listing comes back to names that it has listed before"));
+      const reason = "a page repeats names of an earlier page, or the store does not list names in order";
+      throw unreadable(folder.subject, new Error(reason));
     }
     yield entries.filter(({ name }) => name !== ""); // a file lists itself with an empty name
     if (left === 0) return;

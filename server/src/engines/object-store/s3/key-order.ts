@@ -20,7 +20,7 @@ export function isAmbiguous(key: string, other: string): boolean {
   return byBytes(key, other) > 0 !== byFolders(key, other) > 0;
 }
 
-/** A listing that no store gives whose keys have one of these orders. The message is one line. */
+/** A listing that contradicts both orders. The message is one line. */
 export class ListingError extends Error {}
 
 /**
@@ -32,5 +32,6 @@ export function checkFollows(keys: readonly { readonly key: string }[], last: st
   // `>` compares UTF-16, as some stores in Java do. It is by far the fastest, and nearly always enough.
   const isFollowing = ({ key }: { readonly key: string }): boolean =>
     key > last || byBytes(key, last) > 0 || byFolders(key, last) > 0;
-  if (!keys.every(isFollowing)) throw new ListingError("the listing comes back to keys that it has listed before");
+  if (keys.every(isFollowing)) return;
+  throw new ListingError("a page repeats keys of an earlier page, or the store does not list keys in order");
 }

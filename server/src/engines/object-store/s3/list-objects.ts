@@ -1,8 +1,8 @@
 import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
 import { ObjectStoreError, unreadable } from "../object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
-import { checkFollows, ListingError } from "./key-order.ts";
-import { RepeatedPages } from "./repeated-pages.ts";
+import { ListingError } from "./key-order.ts";
+import { RecentPages, RepeatedPages } from "./repeated-pages.ts";
 import { scanListPage } from "./scan-list-page.ts";
 import type { S3Client } from "./s3-client.ts";
 import type { ListedObject, ListPagesOptions } from "./s3-operations.ts";
@@ -61,9 +61,9 @@ export async function* listObjectPages(
   }
 }
 
-/** Directory buckets have no order. */
+/** Directory buckets have no order, nor have their access points (`--xa-s3`). */
 function isOrdered({ bucket }: ObjectUri): boolean {
-  return !bucket.endsWith("--x-s3");
+  return !/--xa?-s3$/.test(bucket);
 }
 
 function explained(error: unknown, uri: ObjectUri): unknown {
@@ -98,34 +98,31 @@ interface PagesOptions {
   readonly pageSize: () => number;
 }
 
+/** In the order of the store, whatever it is: some list names in the order of their encrypted form (Storj). */
 async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): AsyncGenerator<ListPage> {
   const { signal, pageSize } = options;
   const seen = new RepeatedPages();
-  let [lastKey, lastPrefix] = ["", ""];
+  const recent = new RecentPages();
+  let lastPrefix = "";
   try {
     for (let token: string | null = null; ;) {
       const query = { ...options.query, ...(token === null ? {} : { "continuation-token": token }) };
       const page: ListPage = await fetchPage(client, uri, query, { pageSize: pageSize(), signal });
-      if (isOrdered(uri)) {
-        checkFollows(page.entries, lastKey);
-        checkFollows(page.prefixes.map(asKey), lastPrefix);
-      }
-      yield page;
-      token = page.nextToken;
+      const { entries, nextToken } = page;
+      // Older MinIO and versitygw begin a page with the last prefix of the previous one.
+      const prefixes = page.prefixes.filter((prefix) => prefix !== lastPrefix);
+      if (recent.isRepeated(entries, prefixes)) throw new ListingError("the listing repeats a page");
+      yield { entries, prefixes, nextToken };
+      token = nextToken;
       if (token === null) return;
-      if (seen.isRepeated({ token, lastKey: page.entries.at(-1)?.key })) {
+      if (seen.isRepeated({ token, lastKey: entries.at(-1)?.key })) {
         throw new ListingError("the listing repeats a page");
       }
-      lastKey = page.entries.at(-1)?.key ?? lastKey;
-      lastPrefix = page.prefixes.at(-1) ?? lastPrefix;
+      lastPrefix = prefixes.at(-1) ?? lastPrefix;
     }
   } catch (error) {
     throw explained(error, uri);
   }
-}
-
-function asKey(key: string): { readonly key: string } {
-  return { key };
 }
 
 async function fetchPage(

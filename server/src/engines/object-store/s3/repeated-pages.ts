@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** The place in a listing that a page leads to. */
 export interface ListingPlace {
   /** Names the next page. */
@@ -24,6 +26,24 @@ export class RepeatedPages {
     this.#remembered = place;
     this.#pages = 0;
     this.#limit *= 2;
+    return false;
+  }
+}
+
+const RECENT_PAGES = 10_000;
+
+/** Recognizes a page that has come before, among the last 10,000, by its first and last names. */
+export class RecentPages {
+  readonly #marks = new Set<string>();
+
+  isRepeated(entries: readonly { readonly key: string }[], prefixes: readonly string[]): boolean {
+    const names = [entries[0]?.key, entries.at(-1)?.key, prefixes[0], prefixes.at(-1)];
+    if (names.every((name) => name === undefined)) return false;
+    const mark = hash("md5", JSON.stringify(names), "base64");
+    if (this.#marks.has(mark)) return true;
+    const [oldest = ""] = this.#marks;
+    if (this.#marks.size === RECENT_PAGES) this.#marks.delete(oldest);
+    this.#marks.add(mark);
     return false;
   }
 }
