@@ -79,7 +79,7 @@ describe("a source that is overwritten while the copy deletes it", () => {
     expect(end.failure).toBe(`2 of 3 sources were deleted; ${keptBecause}: ${src}/f1`);
   });
 
-  test("is kept even if that happens between the last look and the delete", async () => {
+  test("is kept even if that happens between the last check and the delete", async () => {
     const { src } = await putSources(3);
     const { end } = await move(src, (...request) =>
       isFirstDelete(...request) ? { kind: "hold", until: write(src, ["f1"], "new") } : undefined,
@@ -137,7 +137,7 @@ describe("the error of a copy that cannot delete its sources", () => {
       1,
     );
     expect(end.failure).toMatch(
-      new RegExp(`^0 of 2 sources were deleted; perhaps deleted, because the store did not answer: ${src}/f. \\(`),
+      new RegExp(`^0 of 2 sources were deleted; may have been deleted \\(the store did not answer\\): ${src}/f. \\(`),
     );
     expect(await copies.namesBelow(src)).toEqual([]);
   });
@@ -150,6 +150,21 @@ describe("the error of a copy that cannot delete its sources", () => {
     expect(relay.requests.filter(({ method }) => method === "POST")).toHaveLength(3);
     expect(await copies.namesBelow(src)).toEqual(names);
   });
+});
+
+test("the error does not promise more lines in the log than it has", async () => {
+  memory.objects.clear();
+  for (let at = 0; at < 1001; at += 1) memory.objects.set(`in/${at}`, "1");
+  let isChanged = false;
+  memory.onRequest = ({ method, query }) => {
+    // The check before the first delete is the first HEAD.
+    if (method === "HEAD" && !isChanged) for (const key of memory.objects.keys()) memory.objects.set(key, "2");
+    isChanged ||= method === "HEAD";
+    return query.has("delete") ? 503 : undefined;
+  };
+  const args = `--src s3://memory/in --dest ${copies.newFiles().uri} --deleteOnSuccess`;
+  const { end } = await copies.bench.run(args, { account: { s3: memory.account } });
+  expect(end.failure).toMatch(/ \(1001 sources; the log names the first 1,000\)$/);
 });
 
 describe("in HDFS", () => {

@@ -24,13 +24,13 @@ export async function deleteSources(
   storages: Pick<Storages, "ofSource">,
   log: (line: string) => void,
 ): Promise<void> {
-  const remains = new Remains(log);
+  const kept = new KeptSources(log);
   let batch: NotedSource[] = [];
   const remove = async (): Promise<void> => {
     const [first] = batch; // all sources are in one kind of store
     if (first === undefined) return;
-    if (remains.isStopped) remains.countUntried(batch.length);
-    else remains.add(batch.length, await storages.ofSource(first.uri).remove(batch));
+    if (kept.isStopped) kept.countUntried(batch.length);
+    else kept.add(batch.length, await storages.ofSource(first.uri).remove(batch));
     batch = [];
   };
   for await (const { source } of copied) {
@@ -38,10 +38,10 @@ export async function deleteSources(
     if (batch.length === BATCH) await remove();
   }
   await remove();
-  remains.throwIfAny();
+  kept.throwIfAny();
 }
 
-class Remains {
+class KeptSources {
   readonly #log: (line: string) => void;
   readonly #counts: Record<KeptSource["why"], number> = { changed: 0, refused: 0, unknown: 0 };
   readonly #names: Record<KeptSource["why"], string[]> = { changed: [], refused: [], unknown: [] };
@@ -82,7 +82,7 @@ class Remains {
     const texts = [
       changed === 0 ? "" : `kept, because they have changed since they were copied: ${this.#list("changed")}`,
       refused === 0 ? "" : `could not be deleted: ${this.#list("refused")}`,
-      unknown === 0 ? "" : `perhaps deleted, because the store did not answer: ${this.#list("unknown")}`,
+      unknown === 0 ? "" : `may have been deleted (the store did not answer): ${this.#list("unknown")}`,
       this.#untried === 0 ? "" : `not tried: ${this.#untried}`,
     ];
     const others = texts.filter((text) => text !== "").join("; ");
@@ -92,7 +92,8 @@ class Remains {
   #list(why: KeptSource["why"]): string {
     const names = this.#names[why];
     const count = this.#counts[why];
-    const more = count > names.length ? `, … (${count} sources; the log names them)` : "";
+    const named = this.#kept > LINES_IN_LOG ? `the first ${LINES_IN_LOG.toLocaleString("en")}` : "them";
+    const more = count > names.length ? `, … (${count} sources; the log names ${named})` : "";
     return `${names.join(", ")}${more}`;
   }
 }

@@ -51,7 +51,8 @@ export async function deleteObjects(
   for (const { key, code } of await deleteList(client, bucket, listed, options)) {
     if (!keys.has(key)) throw unreadable(`s3://${bucket}/`, new Error("the answer names a key that was not requested"));
     if (code === "NoSuchKey") continue;
-    failures.push({ uri: formatObjectUri({ ...first.uri, key }), code, isTransient: isTransientCode(code) });
+    const uri = formatObjectUri({ ...first.uri, key });
+    failures.push({ uri, code, isTransient: isTransientCode(code), isUnanswered: false });
   }
   return failures;
 }
@@ -67,7 +68,10 @@ async function deleteAlone(
     return [];
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
-    return [{ uri, code: error.code ?? error.kind, isTransient: isTransientError(error) }];
+    const isUnanswered = error.kind === "unreachable" || error.kind === "bad-response";
+    return [
+      { uri, code: error.code ?? error.kind, isTransient: isUnanswered || isTransientError(error), isUnanswered },
+    ];
   }
 }
 

@@ -149,6 +149,8 @@ export interface DeleteFailure {
   readonly uri: string;
   readonly code: string;
   readonly isTransient: boolean;
+  /** The store has not answered, or not readably: it may have deleted the object all the same. */
+  readonly isUnanswered: boolean;
 }
 
 export interface ListPagesOptions extends CallOptions {

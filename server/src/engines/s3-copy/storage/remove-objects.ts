@@ -5,7 +5,7 @@ import type { ObjectVersion, S3Store } from "../../object-store/s3/s3-operations
 import { removeTogether, type Removal, type RemovalFailure } from "./remove-sources.ts";
 import type { FoundFile, KeptSource, RemovableFile } from "./storage.ts";
 
-/** Few, because stores without conditional deletes lose an object that changes between the look and its deletion. */
+/** Few, because stores without conditional deletes lose an object that changes between its check and its deletion. */
 const DELETE_BATCH = 96;
 
 /** Codes of stores that do not know the condition of a delete. */
@@ -36,7 +36,10 @@ export async function removeObjects(
   return kept;
 }
 
-/** Deletes objects only with the ETag of the copied version. If the store does not know this, it is tried without. */
+/**
+ * Deletes objects only with the ETag of the copied version. If the store refuses all objects of a request with a code
+ * that says that it does not know this, it is tried without. The refusal of a single object concerns only that one.
+ */
 function conditionalDelete(store: Pick<S3Store, "deleteObjects">, signal: AbortSignal): Removal["deleteOnce"] {
   let isConditional = true;
   return async (sources) => {
@@ -45,11 +48,10 @@ function conditionalDelete(store: Pick<S3Store, "deleteObjects">, signal: AbortS
     const failures = await store
       .deleteObjects(objects, { signal })
       .catch((error: unknown) => refusalOfAll(objects, error));
-    return failures.map((failure) => {
-      if (!wasConditional || !CONDITION_REFUSALS.has(failure.code)) return failure;
-      isConditional = false;
-      return { ...failure, isTransient: true };
-    });
+    const isRefused = failures.length === objects.length && failures.every(({ code }) => CONDITION_REFUSALS.has(code));
+    if (!wasConditional || !isRefused) return failures;
+    isConditional = false;
+    return failures.map((failure) => ({ ...failure, isTransient: true }));
   };
 }
 
@@ -57,7 +59,7 @@ function conditionalDelete(store: Pick<S3Store, "deleteObjects">, signal: AbortS
 function refusalOfAll(objects: readonly ObjectVersion[], error: unknown): readonly RemovalFailure[] {
   if (!(error instanceof ObjectStoreError) || error.kind !== "bad-request") throw error;
   const { code = "NotImplemented" } = error;
-  return objects.map(({ uri }) => ({ uri, code, isTransient: isTransientError(error) }));
+  return objects.map(({ uri }) => ({ uri, code, isTransient: isTransientError(error), isUnanswered: false }));
 }
 
 /** An object without an ETag is recognized by its time, which some answers give in whole seconds. */

@@ -1,8 +1,8 @@
 /**
- * Deletes sources after a copy. No request to delete is repeated without another look: after a failure it is unknown
- * whether the source was deleted, and somebody may have written a new one meanwhile.
+ * Deletes sources after a copy. No request to delete is repeated without another check: after a failure it is unknown
+ * whether the source was deleted, and a new version may have been written since.
  *
- * | A look finds | then |
+ * | A check finds | then |
  * |---|---|
  * | no such file | it counts as deleted: by us, by an earlier attempt or by others |
  * | another version than the copied one | it is kept |
@@ -30,6 +30,8 @@ export interface RemovalFailure {
   readonly uri: string;
   readonly code: string;
   readonly isTransient: boolean;
+  /** The store may have deleted the source all the same. */
+  readonly isUnanswered: boolean;
 }
 
 interface FailedTry {
@@ -39,7 +41,7 @@ interface FailedTry {
   readonly isUnanswered: boolean;
 }
 
-const LOOKS_CONCURRENCY = 32;
+const CHECK_CONCURRENCY = 32;
 
 /** Deletes a few sources together. Returns those that may still exist. */
 export async function removeTogether(sources: readonly RemovableFile[], removal: Removal): Promise<KeptSource[]> {
@@ -48,8 +50,8 @@ export async function removeTogether(sources: readonly RemovableFile[], removal:
   let failed = new Map<string, FailedTry>();
   let left = sources;
   for (let tried = 0; ; tried += 1) {
-    const there = await lookAgain(left, removal, kept).catch((error: unknown) => {
-      kept.push(...left.map(({ uri }) => unseen(uri, failed.get(uri), error)));
+    const there = await checkAgain(left, removal, kept).catch((error: unknown) => {
+      kept.push(...left.map(({ uri }) => uncheckable(uri, failed.get(uri), error)));
       return [];
     });
     const mayTry = ({ uri }: RemovableFile): boolean => tried === 0 || failed.get(uri)?.isTransient === true;
@@ -68,21 +70,21 @@ export async function removeTogether(sources: readonly RemovableFile[], removal:
 }
 
 /** The sources that are unchanged. Adds the others to `kept`, unless they are gone. */
-async function lookAgain(
+async function checkAgain(
   sources: readonly RemovableFile[],
   { find, isUnchanged }: Removal,
   kept: KeptSource[],
 ): Promise<RemovableFile[]> {
   const there: RemovableFile[] = [];
   const changed: KeptSource[] = [];
-  for (let from = 0; from < sources.length; from += LOOKS_CONCURRENCY) {
-    const looks = sources.slice(from, from + LOOKS_CONCURRENCY).map(async (source) => {
+  for (let from = 0; from < sources.length; from += CHECK_CONCURRENCY) {
+    const checks = sources.slice(from, from + CHECK_CONCURRENCY).map(async (source) => {
       const found = await find(source.uri);
       if (found === undefined) return;
       if (isUnchanged(source, found)) there.push(source);
       else changed.push({ uri: source.uri, why: "changed", detail: "" });
     });
-    await Promise.all(looks);
+    await Promise.all(checks);
   }
   kept.push(...changed);
   return there;
@@ -92,7 +94,7 @@ async function tryOnce(sources: readonly RemovableFile[], { deleteOnce }: Remova
   try {
     const failures = await deleteOnce(sources);
     return new Map(
-      failures.map(({ uri, code, isTransient }) => [uri, { detail: code, isTransient, isUnanswered: false }]),
+      failures.map(({ uri, code, isTransient, isUnanswered }) => [uri, { detail: code, isTransient, isUnanswered }]),
     );
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
@@ -107,7 +109,7 @@ function refused(uri: string, detail: string): KeptSource {
 }
 
 /** The store cannot say whether the source exists. */
-function unseen(uri: string, failure: FailedTry | undefined, error: unknown): KeptSource {
+function uncheckable(uri: string, failure: FailedTry | undefined, error: unknown): KeptSource {
   if (!(error instanceof ObjectStoreError)) throw error;
   const detail = error.message;
   return failure?.isUnanswered === true ? { uri, why: "unknown", detail } : refused(uri, detail);
