@@ -76,6 +76,16 @@ test("a node is drained after the last attempt of its copies", async () => {
   await expect.poll(state, PATIENCE).toEqual([{ state: "drained" }]);
 });
 
+test("a copy ends as error if the node that has its journal was drained nevertheless", async () => {
+  const ids = await submitted(1);
+  await setState("two", "active");
+  await setState("one", "drained"); // as by an earlier version, which does not know of waiting copies
+  expect(await statuses(ids)).toEqual(["error"]);
+  const { attempts } = await at("two").get(`/commands/${ids[0]}/attempts`);
+  const cause = `it cannot continue: node ${idOf("one")}, which has the journal of the copy, was drained.`;
+  expect(attempts).toMatchObject([{ number: 1 }, { number: 2, cause: expect.stringContaining(cause) }]);
+});
+
 test("a copy ends as error, and says what to do, once the node that has its journal is silent", async () => {
   const ids = await submitted(1);
   await setState("two", "active");

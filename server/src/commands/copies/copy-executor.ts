@@ -36,7 +36,7 @@ const REMEDY = "Submit the command again with another destination, or remove wha
 export function copyExecutor(options: CopyExecutorOptions): Executor {
   const { program, journals } = options;
   return {
-    continues: { what: "the journal of the copy", remedy: REMEDY },
+    localState: { description: "the journal of the copy", remedy: REMEDY },
     unready: () => program.unready(),
     async prepare(run, signal) {
       const prepared = await prepareCopy(run, options, signal);

@@ -20,7 +20,7 @@ export interface Executor {
   /** A command starts even if the node's disk is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
   /** Later attempts continue what the first has left on its node, so no other node may run them. */
-  readonly continues?: Continuation;
+  readonly localState?: LocalState;
   /** A command may safely run twice: when its node is lost, any node begins it again. */
   readonly isRestartable?: boolean;
   /** When `signal` is aborted, it may stop and reject, but must not leave anything half done. */
@@ -31,9 +31,9 @@ export interface Executor {
   tidy(run: CommandRun): Promise<void>;
 }
 
-export interface Continuation {
+export interface LocalState {
   /** What the first attempt leaves on its node, as in "which has the journal of the copy". */
-  readonly what: string;
+  readonly description: string;
   /** What users do when that node is gone, as a sentence without its full stop. */
   readonly remedy: string;
 }

@@ -77,6 +77,7 @@ export interface HeldRun {
 }
 
 const NOTHING_PLANNED: ClaimPlan = { claims: [], shortages: new Map(), missingMiB: 0 };
+const NO_ROOM: StandbyRoom = { freeMiB: 0, spareMiB: 0 };
 const CANDIDATES = { perLane: 16, perAccount: 256 };
 
 /** Claims waiting commands for this node, within the caps and the memory. */
@@ -108,7 +109,7 @@ export class Claimer {
     const { db, node, kindOf, unready, sharedMemory, standbys } = this.#options;
     const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
     if (takes === "nothing") {
-      standbys.keepWithin({ freeMiB: 0, spareMiB: 0 });
+      standbys.keepWithin(NO_ROOM);
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
       return;
     }
@@ -123,7 +124,7 @@ export class Claimer {
     const room = this.#roomBeside(runs);
     const plan = this.#plan(ready, room);
     this.#situation = { ...seen, candidates, clusterReasons, plan };
-    standbys.keepWithin(roomForStandbys(plan, room.budgetMiB - room.usedMiB));
+    standbys.keepWithin(takes === "all" ? roomForStandbys(plan, room.budgetMiB - room.usedMiB) : NO_ROOM);
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     await this.#claim(await this.#sharing.choose(plan.claims, seen.nodes), conduct);
     await this.#endTooLarge(ready, seen.nodes);
@@ -194,7 +195,7 @@ export class Claimer {
  * when the driver was taken or has to end.
  */
 function roomForStandbys({ claims, shortages }: ClaimPlan, freeMiB: number): StandbyRoom {
-  if (shortages.size > 0) return { freeMiB: 0, spareMiB: 0 };
+  if (shortages.size > 0) return NO_ROOM;
   return { freeMiB, spareMiB: freeMiB - claims.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0) };
 }
 

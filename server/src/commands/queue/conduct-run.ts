@@ -32,8 +32,8 @@ import {
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
- * `released`: it could not begin here. `left`: this node still holds the row, because the server stops or something failed; the run
- * is adopted when the rows are read again.
+ * `released`: it could not begin here. `left`: this node still holds the row, because the server stops or something
+ * failed; the run is adopted when the rows are read again.
  */
 export type RunEnd = "settled" | "released" | "left";
 
@@ -250,7 +250,7 @@ export class ConductedRun {
     const { db, metrics } = this.#services;
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
-    const staysOnNode = this.#kind.executor.continues !== undefined;
+    const staysOnNode = this.#kind.executor.localState !== undefined;
     const settled = await this.#untilStored(() => settle(db, this.claim, settlement, staysOnNode));
     if (settled !== undefined) metrics.settled(this.#command.commandType, settled);
     return settled;

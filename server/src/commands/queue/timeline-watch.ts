@@ -4,14 +4,14 @@
  * node leaves a gap in every sequence, so that no lost id is given out again.
  */
 import type { Database } from "../../db/database.ts";
-import { errorCode } from "../../db/store-fault.ts";
+import { errorCode, isStoreUnavailableFault } from "../../db/store-fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { findNewTimeline, noteTimeline } from "../store/nodes.ts";
+import { findNewTimeline, isInRecovery, noteTimeline } from "../store/nodes.ts";
 
 /** More ids than a busy installation gives out in the seconds that asynchronous replication can lose. */
 const GAP = 10_000;
-/** Not permitted, not supported, no such function: some managed services have no write-ahead log for users. */
-const MISSING = new Set(["42501", "0A000", "42883"]);
+/** A standby refuses to name its place in the write-ahead log, as do managed services that have no such log (Aurora). */
+const NOT_IN_THIS_STATE = "55000";
 
 export class TimelineWatch {
   readonly #db: Database;
@@ -28,16 +28,23 @@ export class TimelineWatch {
     const timeline = await this.#find();
     if (timeline === undefined) return;
     const hasLeftGaps = await this.#db.asSystem((tx) => noteTimeline(tx, timeline, GAP));
-    if (hasLeftGaps) this.#log.warn({ timeline }, `PostgreSQL has failed over: the next ids are ${GAP} higher`);
+    if (hasLeftGaps)
+      this.#log.warn(
+        { timeline },
+        `PostgreSQL changed its timeline (failover or restore): raised all sequences by ${GAP}`,
+      );
   }
 
+  /** Some managed services do not let users read the write-ahead log. Nodes work there without this. */
   async #find(): Promise<number | undefined> {
+    const { system } = this.#db;
     try {
-      return await findNewTimeline(this.#db.system);
+      return await findNewTimeline(system);
     } catch (error) {
-      if (!MISSING.has(errorCode(error))) throw error;
+      if (isStoreUnavailableFault(error)) throw error;
+      if (errorCode(error) === NOT_IN_THIS_STATE && (await isInRecovery(system))) return undefined;
       this.#isMissing = true;
-      this.#log.info({ err: error }, "failovers of this database cannot be noticed: it does not show its timeline");
+      this.#log.info({ err: error }, "cannot detect failovers: this PostgreSQL does not expose its timeline");
       return undefined;
     }
   }

@@ -39,7 +39,7 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready, nodeId
     const noNode =
       onlyNodeId === null
         ? noNodeReason(groupNodes(seen.nodes))
-        : onlyNodeReason(onlyNodeId, nodeId, seen.nodes, kind.executor.continues?.what);
+        : onlyNodeReason(onlyNodeId, nodeId, seen.nodes, kind.executor.localState?.description);
     if (noNode !== null) return noNode;
     const unreadyReason = takesIt(seen.nodeState, onlyNodeId) ? unready(kind, row) : null;
     if (unreadyReason !== null) return unreadyReason;
@@ -67,12 +67,12 @@ export function onlyNodeReason(
   onlyNodeId: string,
   ownId: string,
   nodes: readonly WatchedNode[],
-  what = "the files of its earlier attempts",
+  description = "the files of its earlier attempts",
 ): string | null {
   const node = nodes.find(({ id }) => id === onlyNodeId);
-  const reason = `its next attempt has to run on node ${onlyNodeId}, which has ${what}`;
-  if (node === undefined) return `${reason} and is not known any more`;
-  if (node.isSilent) return `${reason} and is silent since ${isoSeconds(node.heartbeatAt)}`;
+  const reason = `its next attempt has to run on node ${onlyNodeId}, which has ${description}`;
+  if (node === undefined) return `${reason} and is no longer registered`;
+  if (node.isSilent) return `${reason} and has been silent since ${isoSeconds(node.heartbeatAt)}`;
   if (!takesIt(node.state, onlyNodeId)) return `${reason} and is ${node.state}`;
   return onlyNodeId === ownId ? null : reason;
 }

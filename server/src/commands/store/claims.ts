@@ -223,31 +223,31 @@ export function listAbandoned(
   db: Queryable,
   silent: readonly SilentNode[],
 ): Promise<(ClaimedCommand & { nodeId: string })[]> {
-  return listOf(db, silent, `command.node_id = node.id and ${HELD}`);
-}
-
-/** The waiting commands that only such a node may run. */
-export function listStranded(
-  db: Queryable,
-  silent: readonly SilentNode[],
-): Promise<(ClaimedCommand & { nodeId: string })[]> {
-  return listOf(
-    db,
-    silent,
-    "command.only_node_id = node.id and command.status = 'running' and command.node_id is null",
-  );
-}
-
-function listOf(
-  db: Queryable,
-  silent: readonly SilentNode[],
-  condition: string,
-): Promise<(ClaimedCommand & { nodeId: string })[]> {
   return db.query(
     `select ${CLAIMED}, node.id as "nodeId"
      from unnest($1::uuid[], $2::bigint[]) silent (id, beat)
      join node on node.id = silent.id and node.beat = silent.beat
-     join command on ${condition}`,
-    [silent.map(({ id }) => id), silent.map(({ beat }) => beat)],
+     join command on command.node_id = node.id and ${HELD}`,
+    columnsOf(silent),
   );
+}
+
+export interface StrandedCommand extends ClaimedCommand {
+  readonly nodeId: string;
+  readonly isDrained: boolean;
+}
+
+/** The waiting commands that only one of these nodes may run, if it still has the given beat, or is drained. */
+export function listStranded(db: Queryable, gone: readonly SilentNode[]): Promise<StrandedCommand[]> {
+  return db.query(
+    `select ${CLAIMED}, node.id as "nodeId", node.state = 'drained' as "isDrained"
+     from unnest($1::uuid[], $2::bigint[]) gone (id, beat)
+     join node on node.id = gone.id and (node.beat = gone.beat or node.state = 'drained')
+     join command on command.only_node_id = node.id and command.status = 'running' and command.node_id is null`,
+    columnsOf(gone),
+  );
+}
+
+function columnsOf(nodes: readonly SilentNode[]): unknown[] {
+  return [nodes.map(({ id }) => id), nodes.map(({ beat }) => beat)];
 }

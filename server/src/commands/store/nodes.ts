@@ -1,13 +1,14 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 
 /**
- * An operator sets the first three states. Only an active node takes new commands; running commands continue in every state.
+ * An operator sets the first three states. Only an active node takes new commands; running commands continue in every
+ * state.
  *
  * | state | means | becomes |
  * |---|---|---|
  * | `active` | takes commands | |
  * | `paused` | takes no commands for now | |
- * | `draining` | takes no new commands, because it is to be removed; later attempts that only it may run | `drained`, by the node itself, after its last command |
+ * | `draining` | takes only later attempts that no other node may run, because it is to be removed | `drained`, by the node itself, after its last command |
  * | `drained` | can be removed; the state survives restarts until an operator changes it | |
  */
 export const NODE_STATES = ["active", "paused", "draining", "drained"] as const;
@@ -71,6 +72,12 @@ export async function findNewTimeline(db: Queryable): Promise<number | undefined
      where exists (select from node where node.timeline is distinct from current.timeline)`,
   );
   return row?.timeline;
+}
+
+/** Whether PostgreSQL is a standby, or still replays its log. */
+export async function isInRecovery(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ isInRecovery: boolean }>(`select pg_is_in_recovery() as "isInRecovery"`);
+  return row?.isInRecovery === true;
 }
 
 /**

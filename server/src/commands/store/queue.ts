@@ -14,9 +14,9 @@ import type { Queryable } from "../../db/database.ts";
  *
  * A claim raises the fence, and every write of the claimer names its node and fence: if it changes no row, another node
  * has claimed the command. `attempt` counts spawned runs: a claim adds one, and release subtracts it; but an attempt that
- * was spawned and has not ended continues with the next claim. Where later attempts continue what the first has left on its
- * node's disk, `only_node_id` names that node, and no other may claim the command. Every search uses a partial index of the waiting or the
- * running commands, so its cost does not grow with the history.
+ * was spawned and has not ended continues with the next claim. Where later attempts continue what the first has left on
+ * its node's disk, `only_node_id` names that node, and no other may claim the command. Every search uses a partial index
+ * of the waiting or the running commands, so its cost does not grow with the history.
  */
 export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
 export const HELD = "command.status in ('running', 'cancelling')";
