@@ -27,7 +27,7 @@ test("a network that loses the answers of the database leads to 503, and a repea
     account.post("/commands", submit, key).reply(),
     account.post("/folders", { name: "new", type: "notes" }).reply(),
   ]);
-  expect(performance.now() - began).toBeLessThan(6000);
+  expect(performance.now() - began).toBeLessThan(20_000); // soon, even on a busy machine
   for (const { status, headers, text } of replies) {
     expect(status, text).toBe(503);
     expect(headers.get("retry-after"), text).toBe("2");

@@ -97,7 +97,7 @@ export class ChaosClient {
   }
 
   /** For requests after which the path or location does not exist: 404 means that an unanswered one was carried out. */
-  async takeAway(method: string, path: string, body?: object): Promise<void> {
+  async sendIdempotent(method: string, path: string, body?: object): Promise<void> {
     const { status, text } = await this.#answered(method, path, body);
     if (status !== 200 && status !== 404) throw new Error(`${method} ${path}: ${status} ${text}`);
   }

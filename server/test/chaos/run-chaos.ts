@@ -5,7 +5,7 @@ import { ChaosClient, QUERY_LABEL } from "./chaos-client.ts";
 import { openWorld, type ChaosWorld } from "./chaos-world.ts";
 import { cutOffDuringRun } from "./cut-off.ts";
 import { clockFaults, deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
-import { findFolderFlaws, type FolderStory, tellFolderStories } from "./folder-stories.ts";
+import { findFolderFlaws, type FolderScenario, runFolderScenarios } from "./folder-scenarios.ts";
 import { parseJournal } from "./journal.ts";
 import { judge, type Outcome, type Submitted } from "./judge.ts";
 import { readOutcomes, readPartitions } from "./outcomes.ts";
@@ -20,10 +20,11 @@ import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
 /**
  * Runs many short commands on three nodes (two in the short form) with one database, while processes are killed and
  * stopped, machines reboot, PostgreSQL and Spark die, PostgreSQL becomes read-only, the second node is cut off or gets no
- * answers, and the clocks of the database and of the third node step. Meanwhile folders and notebooks are changed. Before that, the nodes share many equal programs without a fault, and the second node is cut off
- * once during a long program, which another node then runs again. Programs run on stub drivers, started for them or
- * waiting; queries run on a stub of a Spark Connect server; refreshes and copies are those of the product. The programs
- * and the stub record what really ran; what copies have written is compared with what they read.
+ * answers, and the clocks of the database and of the third node step. Meanwhile folders and notebooks are changed.
+ * Before that, the nodes share many equal programs without a fault, and the second node is cut off once during a long
+ * program, which another node then runs again. Programs run on stub drivers, started for them or waiting; queries run on
+ * a stub of a Spark Connect server; refreshes and copies are those of the product. The programs and the stub record what
+ * really ran; what copies have written is compared with what they read.
  */
 export interface ChaosOptions {
   readonly seed: number;
@@ -69,7 +70,7 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   const calm = options.isShort ? [] : await submitInCalm(world, clientOf(world, options, 6));
   options.tell("cut the second node off during a long run");
   const long = await cutOffDuringRun(world, clientOf(world, options, 4));
-  const { submitted: others, stories, faults, seen } = await submitUnderFaults(world, options);
+  const { submitted: others, scenarios, faults, seen } = await submitUnderFaults(world, options);
   const repeated = await Promise.all(world.keysToRepeat.map((key) => reader.submitShort(key)));
   const submitted = [...calm, long, ...others, ...repeated];
   await until(async () => (await countOpen(world)) === 0 && (await countRunsOfCommands(world)) === 0);
@@ -86,10 +87,10 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   });
   const unlisted = await partitionFlaws(reader, submitted, outcomes);
   const uncopied = await world.copies.findFlaws(copiesOf(submitted, outcomes));
-  const misplaced = await findFolderFlaws(reader, stories);
+  const misplaced = await findFolderFlaws(reader, scenarios);
   return {
     verdict: { ...verdict, lost: [...verdict.lost, ...unlisted, ...uncopied, ...misplaced] },
-    folderChanges: stories.reduce((sum, { changes }) => sum + changes, 0),
+    folderChanges: scenarios.reduce((sum, { changes }) => sum + changes, 0),
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
     cutOffAnswers: world.cutOffAnswers,
@@ -143,7 +144,7 @@ async function partitionFlaws(
 
 interface FaultyPhase {
   readonly submitted: Submitted[];
-  readonly stories: FolderStory[];
+  readonly scenarios: FolderScenario[];
   readonly faults: Record<string, number>;
   readonly seen: Record<ProcessKind, number>;
 }
@@ -178,18 +179,18 @@ async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Prom
     ...(isShort ? [] : [lane(clockFaults(world), seed + 7, [1000, 8000])]),
   ];
   const seen = watchProcesses(world, calm.signal);
-  const stories = tellFolderStories(clientOf(world, options, 8), calm.signal);
-  stories.catch(() => calm.abort()); // a failure is thrown below, after the faults have ended
+  const scenarios = runFolderScenarios(clientOf(world, options, 8), calm.signal);
+  scenarios.catch(() => calm.abort()); // a failure is thrown below, after the faults have ended
   try {
     const submitted = await submitAll(world, options, haveStruck);
     await until(async () => (await countOpen(world)) < BACKLOG / 2);
     calm.abort();
     await Promise.all(lanes);
-    return { submitted, stories: await stories, faults, seen: await seen };
+    return { submitted, scenarios: await scenarios, faults, seen: await seen };
   } finally {
     // Also after a failure: no fault may start anything again once this has settled.
     calm.abort();
-    await Promise.allSettled([...lanes, seen, stories]);
+    await Promise.allSettled([...lanes, seen, scenarios]);
   }
 }
 
