@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
@@ -60,6 +59,7 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
   try {
     await server.ready;
   } catch (error) {
+    const { ConnectError } = await import("../../engines/spark-connect/connect-error.ts"); // not in an idle server
     const isReached = error instanceof ConnectError && error.kind === "failed";
     const reason = isReached
       ? error.message.slice(0, MAX_REASON_LENGTH)
