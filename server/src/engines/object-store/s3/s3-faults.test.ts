@@ -120,8 +120,8 @@ describe("a success that contains an error", () => {
     const body = `<DeleteResult>${list.join("")}</DeleteResult>`;
     const { store, relay } = await failing(() => ({ kind: "answer", status: 200, body }));
     expect(await store.deleteObjects(objects)).toEqual([
-      { uri: at("a"), code: "InternalError", isTransient: true },
-      { uri: at("b"), code: "AccessDenied", isTransient: false },
+      { uri: at("a"), code: "InternalError", isTransient: true, isUnanswered: false },
+      { uri: at("b"), code: "AccessDenied", isTransient: false, isUnanswered: false },
     ]);
     await expect(store.deleteObjects(objects.slice(1))).rejects.toMatchObject({ kind: "bad-response" });
     expect(relay.requests).toHaveLength(2);
