@@ -38,8 +38,8 @@ test("requests that wait for a storage that does not answer do not delay others 
     },
   });
   const arrival = once(store, "request");
-  // More than the handler slots of a user.
-  const waiting = Array.from({ length: 40 }, () => account.get(`/commands/${id}/results?inline=false`).reply());
+  // More than the handler slots of a user, and as many as may wait for an upload.
+  const waiting = Array.from({ length: 25 }, () => account.get(`/commands/${id}/results?inline=false`).reply());
   await arrival;
   for (let more = 0; more < 10; more += 1) expect(await account.get("/account")).toHaveProperty("id");
   answer();
