@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { call } from "./call-as-attacker.ts";
 import { ClientProcess } from "./client-process.ts";
 import { byConnectServer } from "./connect-attack.ts";
 import { programsFolder, type Installation } from "./installation.ts";
@@ -109,27 +110,6 @@ async function describeEnd(installation: Installation, id: number): Promise<stri
   const report = log.split("\n").findLast((line) => line.startsWith(REPORT_PREFIX));
   const cause = /"cause":"([^"]*)"/.exec(attempts)?.[1];
   return [status, cause, report?.slice(REPORT_PREFIX.length)].filter(Boolean).join(", ");
-}
-
-interface Called {
-  readonly id?: number;
-  readonly status?: string;
-  readonly text: string;
-}
-
-async function call({ url, attacker }: Installation, method: string, path: string, body?: string): Promise<Called> {
-  const { text, status } = await send(url, {
-    method,
-    path,
-    token: attacker.token,
-    ...(body === undefined ? {} : { body }),
-  });
-  if (status !== "200") return { text: status };
-  try {
-    return { ...(JSON.parse(text) as { id?: number; status?: string }), text };
-  } catch {
-    return { text };
-  }
 }
 
 /** An attack by clients in a separate process. */

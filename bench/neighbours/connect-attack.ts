@@ -1,8 +1,8 @@
 import { startHostileConnect } from "../../server/test/support/hostile-connect.ts";
 import type { Attack } from "./attacks.ts";
+import { call } from "./call-as-attacker.ts";
 import type { Installation } from "./installation.ts";
 import type { Counts } from "./request-attacks.ts";
-import { send } from "./send-request.ts";
 
 /** Messages just within the limits, messages far beyond them, and one stream without an end. */
 const QUERIES = [
@@ -67,19 +67,4 @@ async function submit(installation: Installation, sql: string): Promise<number> 
 async function endOf(installation: Installation, id: number): Promise<string> {
   const { status = "no answer" } = await call(installation, "GET", `/commands/${id}?wait_seconds=20`);
   return status;
-}
-
-async function call({ url, attacker }: Installation, method: string, path: string, body?: string): Promise<Called> {
-  const { text, status } = await send(url, {
-    method,
-    path,
-    token: attacker.token,
-    ...(body === undefined ? {} : { body }),
-  });
-  return status === "200" ? (JSON.parse(text) as Called) : {};
-}
-
-interface Called {
-  readonly id?: number;
-  readonly status?: string;
 }

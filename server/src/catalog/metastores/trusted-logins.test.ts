@@ -6,7 +6,7 @@ import type { EmbeddedPostgres } from "../../db/embedded/embedded-postgres.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 
-/** A PostgreSQL of an operator that asks nobody for a password, as in many instructions for containers. */
+/** An operator's PostgreSQL that accepts logins without a password, as many instructions for containers set it up. */
 let scratch: ScratchCluster;
 let postgres: EmbeddedPostgres;
 beforeAll(async () => {
