@@ -30,6 +30,8 @@ const MOST = {
   waits: 4000,
 };
 const OTHER_ACCOUNTS = 12;
+/** Longer than all measurements of one attack; the end of the server ends the program. */
+const COMMAND_SECONDS = 3600;
 const END_PATIENCE_MS = 30_000;
 /** Begins the lines in which programs report their progress. */
 const REPORT_PREFIX = "attack: ";
@@ -44,7 +46,7 @@ const single: Readonly<Record<string, Attack>> = {
   "event-log": { does: "an event log that is costly to read", prepare: byProgram("event-log.py", [100_000, 15_000]) },
   bodies: { does: "20 submissions of 30 MB at the same time", prepare: byRequests("bodies", 20) },
   sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
-  waits: { does: `${MOST.waits} connections with wait_seconds=60`, prepare: byRequests("waits", MOST.waits) },
+  waits: { does: `${MOST.waits} connections with wait_seconds=60`, prepare: byWaits(MOST.waits) },
   submissions: { does: "32 clients that submit", prepare: byRequests("submissions", 32) },
   listing: { does: "32 clients that list, in 13 accounts", prepare: byRequests("listing", 32) },
   "connect-messages": { does: "messages of a hostile Spark Connect server", prepare: byConnectServer(4) },
@@ -58,7 +60,7 @@ const together: readonly Attack["prepare"][] = [
   byProgram("event-log.py", [100_000, 5000]),
   byRequests("bodies", 6),
   byRequests("sockets", MOST.sockets / 3),
-  byRequests("waits", Math.ceil(MOST.waits / 3)),
+  byWaits(Math.ceil(MOST.waits / 3)),
   byRequests("submissions", 8),
   byRequests("listing", 8),
   byConnectServer(2),
@@ -113,7 +115,11 @@ async function describeEnd(installation: Installation, id: number): Promise<stri
 }
 
 /** An attack by clients in a separate process. */
-function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: number): Attack["prepare"] {
+function byRequests(
+  kind: RequestAttack["kind"] | MixedTask["kind"],
+  parallel: number,
+  more: Pick<RequestAttack, "commandId"> = {},
+): Attack["prepare"] {
   return async (installation) => {
     const { url } = installation;
     const tokens = [installation.attacker.token, ...(kind === "listing" ? await makeAccounts(installation) : [])];
@@ -121,11 +127,21 @@ function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: n
     await clients.ready;
     return async (seconds) => {
       try {
-        return render(await clients.perform({ kind, url, tokens, parallel, seconds }));
+        return render(await clients.perform({ kind, url, tokens, parallel, seconds, ...more }));
       } finally {
         clients.close();
       }
     };
+  };
+}
+
+/** An attack by requests that wait for the end of a command, which starts before the measurement. */
+function byWaits(parallel: number): Attack["prepare"] {
+  return async (installation) => {
+    const program = `exec sleep ${COMMAND_SECONDS}`;
+    const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
+    const { id: commandId = 0 } = await call(installation, "POST", "/commands", body);
+    return byRequests("waits", parallel, { commandId })(installation);
   };
 }
 

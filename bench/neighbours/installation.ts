@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { attachStore } from "../../server/src/db/open-store.ts";
 import { findAllBelow, kill } from "../../server/test/chaos/processes.ts";
 import { testCacheDir } from "../../server/test/support/cache-dir.ts";
+import { freePort } from "../../server/test/support/free-port.ts";
 import { foundScratchAccount, type ScratchAccount } from "../../server/test/support/scratch-store.ts";
 import { startProgram, type Program } from "../program.ts";
 
@@ -52,7 +53,7 @@ export async function openInstallation(profile: string | undefined): Promise<Ins
       HEADGATE_CONFIG: "",
       HEADGATE_CACHE_DIR: testCacheDir(),
       HEADGATE_DATA_DIR: dataDir,
-      HEADGATE_PORT: "0",
+      HEADGATE_PORT: String(await freePort()), // not 0: such a port is not held,
       ...(profile === undefined ? {} : { BENCH_PROFILE: resolve(profile) }),
     });
     const log = pino({ level: "silent" });

@@ -11,6 +11,8 @@ export interface RequestAttack {
   /** The number of concurrent requests, or of open sockets. */
   readonly parallel: number;
   readonly seconds: number;
+  /** For `waits`: a command that does not end during the attack. */
+  readonly commandId?: number;
 }
 
 /** The number of events by name, such as a status code. */
@@ -45,7 +47,7 @@ export async function attack(task: RequestAttack): Promise<Counts> {
     case "sockets":
       return holdSockets(task, beginning, SOCKETS_AT_ONCE.sockets);
     case "waits":
-      return holdSockets(task, await waitingRequest(task), SOCKETS_AT_ONCE.waits);
+      return holdSockets(task, waitingRequest(task), SOCKETS_AT_ONCE.waits);
   }
 }
 
@@ -89,15 +91,10 @@ function beginning(index: number): string {
   return index % 2 === 0 ? "GET /api/v1.2/account HTTP/1.1\r\nHost: " : "";
 }
 
-/** Every socket waits for the end of a command that runs longer than the attack. */
-async function waitingRequest({ url, tokens: [token = ""], seconds }: RequestAttack): Promise<() => string> {
-  const program = `exec sleep ${seconds}`;
-  const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
-  const { status, text } = await send(url, { method: "POST", path: "/commands", body, token });
-  if (status !== "200") throw new Error(`the command was not submitted: ${status}`);
-  const { id } = JSON.parse(text) as { id: number };
-  const head = [`GET /api/v1.2/commands/${id}?wait_seconds=60 HTTP/1.1`, "Host: localhost", `X-AUTH-TOKEN: ${token}`];
-  const request = `${head.join("\r\n")}\r\n\r\n`;
+/** Every socket waits for the end of the same command. */
+function waitingRequest({ tokens: [token = ""], commandId }: RequestAttack): () => string {
+  const path = `/api/v1.2/commands/${commandId}?wait_seconds=60`;
+  const request = [`GET ${path} HTTP/1.1`, "Host: localhost", `X-AUTH-TOKEN: ${token}`, "", ""].join("\r\n");
   return () => request;
 }
 

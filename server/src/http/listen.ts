@@ -17,7 +17,7 @@ export interface ListeningSocket {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Used instead of host and port. */
+  /** Used instead of host and port. Several may share one address. */
   readonly sockets?: readonly ListeningSocket[] | undefined;
   readonly proxySocket?: ProxySocket | undefined;
 }
@@ -25,7 +25,7 @@ export interface ListenOptions {
 export interface Listening {
   /** The URL at which clients reach the server. */
   readonly url: string;
-  /** The URLs of all sockets, as reported by the operating system. */
+  /** The URLs of all addresses, as reported by the operating system. */
   readonly socketUrls: readonly string[];
   /**
    * Accepts no more requests and resolves when the current ones are answered; aborting `hurry` closes their
@@ -47,7 +47,7 @@ export async function listen(server: FastifyInstance, options: ListenOptions): P
   const all = [server.server, ...additional].map(addressOf);
   return {
     url: await reachableUrl(host, all[0] ?? addressOf(server.server)),
-    socketUrls: all.map(({ address, port: at }) => urlOf(address, at)),
+    socketUrls: [...new Set(all.map(({ address, port: at }) => urlOf(address, at)))],
     drain: (hurry) => drain(server, [...additional, ...forProxy], hurry),
   };
 }

@@ -53,8 +53,9 @@ def main():
         withdraw_control(order["folder"])
         return
     if count == 0:
-        for listener in listeners:
-            hand_to_node(channel, listener)
+        for _ in range(order["copies"]):
+            for listener in listeners:
+                hand_to_node(channel, listener)
     tell(channel, {"holds": True})
     Holder(order, channel, control, listeners).run()
 

@@ -24,6 +24,7 @@ export interface HeldSocket {
 }
 
 export interface HeldPort {
+  /** Each address has `ACCEPTS_A_TURN` of them. */
   readonly sockets: readonly HeldSocket[];
   /** Resolves when the holder has stopped, or started, to answer requests. */
   serve(isServing: boolean): Promise<void>;
@@ -39,6 +40,12 @@ export interface PortToHold {
   readonly answer: string;
   readonly log: Log;
 }
+
+/**
+ * Node accepts one connection per listening handle in each iteration of its event loop. A client that opens connections
+ * faster than that would fill the queue of the operating system, where nobody takes turns.
+ */
+export const ACCEPTS_A_TURN = 8;
 
 const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
 const controlFile = "port-holder.sock";
@@ -95,7 +102,11 @@ class Port implements HeldPort {
       for (let pauseMs = restartAfterMs; !this.#isReleased; pauseMs = Math.min(2 * pauseMs, maxRestartPauseMs)) {
         this.#plan.log.warn("the process that holds the port has ended; starting another one");
         await delay(pauseMs, undefined, { ref: false });
-        const descriptors = this.sockets.map(({ fd }) => fd).filter((fd) => fd >= 0);
+        const addresses = this.sockets.length / ACCEPTS_A_TURN;
+        const descriptors = this.sockets
+          .slice(0, addresses)
+          .map(({ fd }) => fd)
+          .filter((fd) => fd >= 0);
         if (this.#isReleased || descriptors.length === 0) return; // the server closed them because it is about to end
         const current = { descriptors, isServing: this.#isServing };
         const next = await startHolder(this.#plan, current).catch(() => undefined);
@@ -130,7 +141,8 @@ async function startHolder(plan: PortToHold, server: ServerState): Promise<Holde
   const folder = realpathSync(plan.dataDir);
   const runners = [...new Set([plan.dataDir, folder])].map((path) => join(path, "accounts/"));
   const inherited = descriptors.length;
-  const order = { folder, places: listenAddresses(host), port, answer, runners, inherited, serving };
+  const copies = ACCEPTS_A_TURN;
+  const order = { folder, places: listenAddresses(host), port, answer, runners, inherited, copies, serving };
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "hold", order, ["ignore", "ignore", "ignore", "ipc", ...descriptors]);
     const holder = await waitUntilHeld(child);

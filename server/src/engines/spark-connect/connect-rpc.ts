@@ -47,9 +47,9 @@ export interface MessageStream<O extends DescMessage> {
 const MIB = 1024 * 1024;
 /**
  * Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. Messages without
- * rows have much less (`read-message.ts`).
+ * rows have much less (`read-message.ts`). gRPC joins the pieces of a message in one step, which delays all other requests.
  */
-const LARGEST_MESSAGE = 65 * MIB;
+const LARGEST_MESSAGE = 16 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
 const channelOptions = {
