@@ -30,7 +30,7 @@ const MOST = {
   waits: 4000,
 };
 const OTHER_ACCOUNTS = 12;
-/** Longer than all measurements of one attack; the end of the server ends the program. */
+/** Longer than all measurements of one attack; the end of the benchmark ends the program. */
 const COMMAND_SECONDS = 3600;
 const END_PATIENCE_MS = 30_000;
 /** Begins the lines in which programs report their progress. */
@@ -140,7 +140,8 @@ function byWaits(parallel: number): Attack["prepare"] {
   return async (installation) => {
     const program = `exec sleep ${COMMAND_SECONDS}`;
     const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
-    const { id: commandId = 0 } = await call(installation, "POST", "/commands", body);
+    const { id: commandId, text } = await call(installation, "POST", "/commands", body);
+    if (commandId === undefined) throw new Error(`the command was not submitted: ${text}`);
     return byRequests("waits", parallel, { commandId })(installation);
   };
 }

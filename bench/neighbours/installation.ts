@@ -53,7 +53,7 @@ export async function openInstallation(profile: string | undefined): Promise<Ins
       HEADGATE_CONFIG: "",
       HEADGATE_CACHE_DIR: testCacheDir(),
       HEADGATE_DATA_DIR: dataDir,
-      HEADGATE_PORT: String(await freePort()), // not 0: such a port is not held,
+      HEADGATE_PORT: String(await freePort()), // not 0: only a fixed port has a holder, which lets Node accept several connections per turn
       ...(profile === undefined ? {} : { BENCH_PROFILE: resolve(profile) }),
     });
     const log = pino({ level: "silent" });

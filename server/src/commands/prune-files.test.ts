@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
@@ -77,6 +78,25 @@ test("above the size limit, the commands that ended first lose their files", asy
   expect([kept(one, third).log, kept(other, fourth).log]).toEqual([false, true]);
   await keep();
   expect(kept(other, fourth)).toEqual({ result: true, log: true, events: true });
+  await given.app.services.db.system.query("delete from command");
+});
+
+test("files that could not be removed cost newer ones only what the limit demands, and are removed first later", async () => {
+  const [one, other] = [await given.account(), await given.account()];
+  const oldest = [await ended(one, 5), await ended(one, 4)] as const;
+  const keep = keeper({ ...RETENTION, sizeBytes: 7 * MIB });
+  await keep();
+  const commands = dirname(commandFiles(given.dataDir, one.accountId, oldest[0]).folder);
+  renameSync(commands, `${commands}-away`);
+  writeFileSync(commands, ""); // a file where the folder should be: nothing below can be removed
+  const second = await ended(other, 3);
+  await keep();
+  expect(kept(other, second).log).toBe(false);
+  rmSync(commands);
+  renameSync(`${commands}-away`, commands);
+  const third = await ended(other, 2);
+  await keep();
+  expect([kept(one, oldest[0]).log, kept(one, oldest[1]).log, kept(other, third).log]).toEqual([false, true, true]);
   await given.app.services.db.system.query("delete from command");
 });
 

@@ -31,6 +31,8 @@ const DAY_MS = 24 * 3_600_000;
 /** Ends are not stored in their exact order, so the last minute is left for the next run. */
 const SETTLED_MS = 60_000;
 const BATCH = 200;
+/** A walk ends after as many failures one after the other, because the reason is then not a single folder. */
+const MAX_FAILURES_IN_A_ROW = 20;
 
 /**
  * Removes the files of commands that ended long ago from this node: by age, and the oldest ones when all files together are
@@ -100,8 +102,7 @@ async function resultFiles({ folder, output, report }: AttemptFiles): Promise<st
 
 /**
  * Visits commands in the order of their end, each call after the last command of the previous one, while `goesOn`. A
- * command whose files cannot be removed does not keep the others from being visited, and is visited again by the next
- * call.
+ * command that cannot be visited does not keep the others from it, and comes first in the next call.
  */
 function walk(
   { db, log }: PrunerOptions,
@@ -110,25 +111,31 @@ function walk(
 ): (before: Date) => Promise<void> {
   let after: EndedCommand | undefined;
   const failed: EndedCommand[] = [];
-  const attempt = async (command: EndedCommand): Promise<void> => {
-    try {
-      await visit(command);
-    } catch (error) {
-      log.warn({ err: error, command: command.id }, "files of a command could not be removed; trying again later");
-      failed.push(command);
+  /** Returns how many of them it visited, successfully or not. */
+  const visitAll = async (commands: readonly EndedCommand[]): Promise<number> => {
+    let failures = 0;
+    for (const [index, command] of commands.entries()) {
+      if (!goesOn() || failures === MAX_FAILURES_IN_A_ROW) return index;
+      try {
+        await visit(command);
+        failures = 0;
+      } catch (error) {
+        log.warn({ err: error, command: command.id }, "files of a command could not be pruned; trying again later");
+        failed.push(command);
+        failures += 1;
+      }
     }
+    return commands.length;
   };
   return async (before) => {
-    for (const command of failed.splice(0)) await attempt(command);
+    const again = failed.splice(0);
+    failed.push(...again.slice(await visitAll(again)));
     for (;;) {
       if (!goesOn()) return;
       const ended = await listEndedBefore(db.system, before, after, BATCH);
-      for (const command of ended) {
-        if (!goesOn()) return;
-        await attempt(command);
-        after = command;
-      }
-      if (ended.length < BATCH) return;
+      const visited = await visitAll(ended);
+      after = ended[visited - 1] ?? after;
+      if (visited < BATCH) return;
     }
   };
 }

@@ -51,3 +51,10 @@ describe.each([
     });
   });
 });
+
+test("with few connections, a download of one account leaves slots for those of seven others", () => {
+  const slots = new RequestSlots(10);
+  for (let id = 0; id < 8; id += 1) {
+    expect(fill(slots, "stream", [`user ${id}`, `account ${id}`])).toMatchObject({ taken: 1 });
+  }
+});

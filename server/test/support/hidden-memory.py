@@ -63,10 +63,12 @@ def connections_that_wait():
 
 
 def sockets_in_messages():
+    """The carriers are replaced all the time, so that no message waits long."""
+    carriers = []
     sent = 0
     while sent < SIZE:
         carrier = socket.socketpair()
-        kept.append(carrier)
+        carriers.append(carrier)
         carrier[0].setblocking(False)
         try:
             while sent < SIZE:
@@ -75,6 +77,25 @@ def sockets_in_messages():
                 sent += more
         except BlockingIOError:
             pass
+    print("taken", flush=True)
+    while True:
+        carriers = [moved(carrier) for carrier in carriers]
+
+
+def moved(carrier):
+    """Moves all messages to a new pair of sockets."""
+    fresh = socket.socketpair()
+    carrier[1].setblocking(False)
+    try:
+        while True:
+            _, descriptors, _, _ = socket.recv_fds(carrier[1], 1, 2)
+            socket.send_fds(fresh[0], [b"x"], descriptors)
+            for descriptor in descriptors:
+                os.close(descriptor)
+    except BlockingIOError:
+        for end in carrier:
+            end.close()
+        return fresh
 
 
 def tcp():

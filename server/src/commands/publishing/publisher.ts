@@ -40,7 +40,7 @@ const TURN_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A storage whose upload fails pauses ten times as long as it took to fail, so that others get the slots. */
 const PAUSE_FACTOR = 10;
-const LONGEST_PAUSE_OF_SLOW_MS = 600_000;
+const MAX_PAUSE_OF_SLOW_MS = 600_000;
 /** Errors of a single object. All others are errors of the storage and concern every object there. */
 const OBJECT_ERRORS = new Set(["too-large", "bad-request"]);
 
@@ -191,7 +191,7 @@ interface End {
 /** How long an account pauses after so many failures in a row, the last of which took that long. Pure. */
 export function pauseMs(failures: number, tookMs: number): number {
   const usual = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
-  return Math.max(usual, Math.min(LONGEST_PAUSE_OF_SLOW_MS, PAUSE_FACTOR * tookMs));
+  return Math.max(usual, Math.min(MAX_PAUSE_OF_SLOW_MS, PAUSE_FACTOR * tookMs));
 }
 
 function isStorageError(error: unknown): boolean {

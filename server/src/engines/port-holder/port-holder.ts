@@ -43,7 +43,7 @@ export interface PortToHold {
 
 /**
  * Node accepts one connection per listening handle in each iteration of its event loop. A client that opens connections
- * faster than that would fill the queue of the operating system, where nobody takes turns.
+ * faster than that would fill the queue of the operating system, which does not distinguish clients.
  */
 export const ACCEPTS_A_TURN = 8;
 

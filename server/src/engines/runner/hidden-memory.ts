@@ -21,21 +21,21 @@ const PIPE_BYTES = 65_536;
 const MAX_DESCRIPTORS = 250_000;
 const DESCRIPTORS_PER_STEP = 64;
 
-/** Unix sockets at which messages with descriptors wait, by their inodes. */
-export type UnreceivedMessages = Set<string>;
+/** What one look at a run notes for the next. */
+export interface LastLook {
+  /** Messages with descriptors waited at some Unix socket of the run. */
+  hadUnreceived: boolean;
+}
 
-/**
- * Reads descriptors and mappings, some at a time. It ends as soon as more than `limit` is found. `waiting`: the unreceived
- * messages of the last call, replaced by those of this one.
- */
+/** Reads descriptors and mappings, some at a time. It ends as soon as more than `limit` is found. */
 export function* measureHiddenMemory(
   found: readonly RunProcess[],
   limit: number,
-  waiting: UnreceivedMessages,
+  last: LastLook,
 ): Generator<undefined, HiddenMemory> {
   const descriptors = yield* listDescriptors(found);
   const mappings = new Mappings();
-  let kernelBytes = socketBytes(descriptors, readSocketTables(), waiting) + descriptors.pipes.size * PIPE_BYTES;
+  let kernelBytes = socketBytes(descriptors, readSocketTables(), last) + descriptors.pipes.size * PIPE_BYTES;
   for (const { folder } of found) {
     yield;
     kernelBytes += mappings.add(folder);
@@ -45,15 +45,17 @@ export function* measureHiddenMemory(
 }
 
 interface Descriptors {
-  /** Sockets and pipes by their inodes, each with the path of one of its descriptors. */
-  readonly sockets: Map<string, string>;
+  /** By their inodes. */
+  readonly sockets: Set<string>;
   readonly pipes: Set<string>;
+  /** How many descriptors are in messages that have not been received. */
+  unreceived: number;
   /** How many there may be in processes that we are not permitted to read. */
   unreadable: number;
 }
 
 function* listDescriptors(found: readonly RunProcess[]): Generator<undefined, Descriptors> {
-  const all: Descriptors = { sockets: new Map(), pipes: new Set(), unreadable: 0 };
+  const all: Descriptors = { sockets: new Set(), pipes: new Set(), unreceived: 0, unreadable: 0 };
   let count = 0;
   for (const { folder, descriptorSlots } of found) {
     yield;
@@ -75,44 +77,36 @@ function* listDescriptors(found: readonly RunProcess[]): Generator<undefined, De
   return all;
 }
 
-function addDescriptor({ sockets, pipes }: Descriptors, folder: string, name: string): void {
-  let target;
+function addDescriptor(all: Descriptors, folder: string, name: string): void {
   try {
-    target = readlinkSync(`${folder}/fd/${name}`);
+    const target = readlinkSync(`${folder}/fd/${name}`);
+    if (target.startsWith("pipe:[")) all.pipes.add(target);
+    if (!target.startsWith("socket:[") || all.sockets.has(target.slice(8, -1))) return;
+    all.sockets.add(target.slice(8, -1));
+    // At once, because a program may move its messages to another socket.
+    all.unreceived += countUnreceived(`${folder}/fdinfo/${name}`);
   } catch {
-    return; // closed meanwhile
+    // Closed meanwhile.
   }
-  if (target.startsWith("socket:[")) sockets.set(target.slice(8, -1), `${folder}/fdinfo/${name}`);
-  else if (target.startsWith("pipe:[")) pipes.add(target);
 }
 
 /**
  * Connections that wait at a listening socket have no descriptor; they have the address of that socket. Sockets inside a
- * message that has not been received have no descriptor either, and the kernel does not say which they are, so all Unix
- * sockets of the machine count. Programs that pass descriptors receive them at once, so this holds only for messages
- * that wait at the same socket for two calls.
+ * message that has not been received have no descriptor either, and the kernel says neither which they are nor how many
+ * messages are inside them, so all Unix sockets of the machine count. Programs that pass descriptors receive them at
+ * once, so this holds only if the look before found such messages, too.
  */
-function socketBytes({ sockets, unreadable }: Descriptors, tables: SocketTables, waiting: UnreceivedMessages): number {
-  let bytes = unreadable * tables.bytesPerSocket;
-  let hasUnreceived = false;
-  const before = new Set(waiting);
-  waiting.clear();
-  for (const [inode, info] of sockets) {
-    bytes += tables.bytesOf(inode);
-    if (!tables.isUnix(inode) || countUnreceived(info) === 0) continue;
-    waiting.add(inode);
-    hasUnreceived ||= before.has(inode);
-  }
-  return hasUnreceived ? Math.max(bytes, tables.allUnixBytes) : bytes;
+function socketBytes({ sockets, unreceived, unreadable }: Descriptors, tables: SocketTables, last: LastLook): number {
+  let bytes = (unreceived + unreadable) * tables.bytesPerSocket;
+  for (const inode of sockets) bytes += tables.bytesOf(inode);
+  const all = last.hadUnreceived && unreceived > 0 ? tables.allUnixBytes : 0;
+  last.hadUnreceived = unreceived > 0;
+  return Math.max(all, bytes);
 }
 
 /** How many descriptors are in the messages that wait at a Unix socket (from Linux 5.6 on). */
 function countUnreceived(info: string): number {
-  try {
-    return Number(/^scm_fds:\s*(\d+)/m.exec(readFileSync(info, "latin1"))?.[1] ?? 0);
-  } catch {
-    return 0; // closed meanwhile
-  }
+  return Number(/^scm_fds:\s*(\d+)/m.exec(readFileSync(info, "latin1"))?.[1] ?? 0);
 }
 
 /** Shared memory without a file; by inode, the size up to the highest page that is mapped somewhere. */

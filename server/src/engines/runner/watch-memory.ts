@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { sizeText } from "../../lib/size-text.ts";
 import { memoryLimitMessage } from "./control-group.ts";
-import { measureHiddenMemory, readMachineMemory, type UnreceivedMessages } from "./hidden-memory.ts";
+import { measureHiddenMemory, readMachineMemory, type LastLook } from "./hidden-memory.ts";
 import { Measurement } from "./measurement.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { parseRollup, type RunProcess, type RunProcesses } from "./run-processes.ts";
@@ -24,7 +24,7 @@ export function watchMemory(
   const exact = new Measurement(MEMORY_STEP_MS);
   let fineAt = monotonicMs() - EXACT_EVERY_MS;
   let leastHidden = Infinity;
-  const waiting: UnreceivedMessages = new Set();
+  const last: LastLook = { hadUnreceived: false };
   return (found) => {
     if (limit === null) return undefined;
     if (!exact.isUnderWay) {
@@ -34,7 +34,7 @@ export function watchMemory(
       const seen = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, files);
       const everyMs = seen + hiddenBytes - leastHidden > limit ? EXACT_EVERY_MS : REGULARLY_EVERY_MS;
       if (monotonicMs() - fineAt < everyMs) return undefined;
-      exact.begin(measureMemory(found, files, limit, waiting));
+      exact.begin(measureMemory(found, files, limit, last));
     }
     const used = exact.advance()?.result;
     if (used === undefined) return undefined;
@@ -49,9 +49,9 @@ function* measureMemory(
   found: readonly RunProcess[],
   fileBytes: number,
   limit: number,
-  waiting: UnreceivedMessages,
+  last: LastLook,
 ): Generator<undefined, number> {
-  const hidden = yield* measureHiddenMemory(found, limit, waiting);
+  const hidden = yield* measureHiddenMemory(found, limit, last);
   const files = fileBytes + hidden.sharedBytes;
   const most = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, hidden.kernelBytes + files);
   return most <= limit ? most : hidden.kernelBytes + (yield* exactMemory(found, files));

@@ -49,11 +49,11 @@ const MIB = 1024 * 1024;
  * Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. Messages without
  * rows have much less (`read-message.ts`). gRPC joins the pieces of a message in one step, which delays all other requests.
  */
-const LARGEST_MESSAGE = 16 * MIB;
+const MAX_MESSAGE_BYTES = 16 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
 const channelOptions = {
-  "grpc.max_receive_message_length": LARGEST_MESSAGE,
+  "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
   "grpc.max_send_message_length": -1,
   // Our own code decides what is retried and for how long.
   "grpc.enable_retries": 0,

@@ -14,7 +14,7 @@ export interface ProcessFolder {
 /** A process that is known by its folder, whether it runs or not. */
 export interface LeftoverProcess {
   isAlive(): Promise<boolean>;
-  /** Settles when neither the process nor its folder is left. */
+  /** Settles when the process has ended. Its folder is removed, or will be soon. */
   stop(): Promise<void>;
 }
 

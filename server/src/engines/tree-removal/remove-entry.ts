@@ -2,7 +2,7 @@
  * Removes a file or folder that programs may be changing at the same time. Each folder is opened relative to the
  * descriptor of its parent, without following links, so a program that replaces a folder by a link cannot redirect the
  * removal. If the server runs as root, the entries of a folder are also removed with the user id of the folder's owner,
- * who could have removed them too. The folder that contains `path`, and its parents, must belong to the server.
+ * who could have removed them too. File systems that are mounted inside are emptied, too. The folder that contains `path`, and its parents, must belong to the server.
  */
 import { closeSync, fchmodSync, fstatSync, lstatSync, opendirSync, renameSync, rmdirSync, unlinkSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -42,8 +42,9 @@ export function* removeEntry(path: string, now: () => number = () => performance
   const endsAt = now() + MAX_DURATION_MS;
   const removal: Removal = { isLate: () => now() > endsAt, removed: 0, error: undefined };
   if (yield* removeFolder(path, undefined, removal)) return;
-  if (removal.isLate()) throw new Error(`${path} could not be removed: programs still write into it`);
-  throw removal.error ?? new Error(`${path} could not be removed: it is not empty`);
+  const failure = `${path} could not be removed`;
+  if (removal.isLate()) throw new Error(`${failure} in time: there are too many files, or programs still add some`);
+  throw removal.error ?? new Error(`${failure}: it is not empty`);
 }
 
 /** False: something remains. `outer`: undefined for the outermost folder. */

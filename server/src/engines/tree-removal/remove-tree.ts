@@ -11,7 +11,7 @@ export interface RemoverRequest {
   readonly path: string;
 }
 
-const SOON_MS = 2000;
+const MAX_WAIT_MS = 2000;
 const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs", import.meta.url));
 
 /**
@@ -22,11 +22,11 @@ export async function removeTree(path: string): Promise<void> {
   if (!(await removeWithoutHelper(path))) await ask({ work: "remove", path });
 }
 
-/** Waits only for a moment: a large removal goes on in the background. */
+/** Waits only for a moment: a large removal goes on in the background. If that fails, the next start tries again. */
 export async function removeTreeSoon(path: string): Promise<void> {
   const removed = removeTree(path);
   removed.catch(() => undefined); // may fail after this call has returned
-  await Promise.race([removed, delay(SOON_MS, undefined, { ref: false })]);
+  await Promise.race([removed, delay(MAX_WAIT_MS, undefined, { ref: false })]);
 }
 
 /** The space that a file or folder takes; 0 if it does not exist or cannot be measured. */

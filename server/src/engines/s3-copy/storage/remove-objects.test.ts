@@ -33,22 +33,27 @@ test("an object is deleted soon after it was checked, whatever the number of obj
   expect(mostWaiting).toBeLessThanOrEqual(100);
 });
 
-test.each(["InvalidArgument", "InvalidRequest"])(
-  "%s for one object leaves the condition on the others",
-  async (code) => {
+test.each([
+  { code: "InvalidArgument", count: 200, requestCount: 3 },
+  { code: "InvalidRequest", count: 200, requestCount: 3 },
+  // The last request has one object, which is refused.
+  { code: "InvalidArgument", count: 97, refusedAt: 96, requestCount: 2 },
+  { code: "InvalidArgument", count: 1, refusedAt: 0, requestCount: 1 },
+])(
+  "$code for one object leaves the condition on all: $count objects",
+  async ({ code, count, refusedAt = 7, requestCount }) => {
+    const uri = `s3://bucket/${refusedAt}`;
     const requests: (readonly ObjectVersion[])[] = [];
     const deleteObjects = (objects: readonly ObjectVersion[]) => {
       requests.push(objects);
-      const refused = objects.filter(({ uri }) => uri === "s3://bucket/7");
-      return Promise.resolve(refused.map(({ uri }) => ({ uri, code, isTransient: false, isUnanswered: false })));
+      const refused = objects.filter((object) => object.uri === uri);
+      return Promise.resolve(refused.map(() => ({ uri, code, isTransient: false, isUnanswered: false })));
     };
     const find = () => Promise.resolve(found);
     const removal = { store: { deleteObjects }, find, retries: 3, onRetry: () => undefined, signal };
-    expect(await removeObjects(sourcesOf(200), removal)).toEqual([
-      { uri: "s3://bucket/7", why: "refused", detail: code },
-    ]);
-    expect(requests).toHaveLength(3);
-    expect(requests.flat().map(({ etag }) => etag)).toEqual(sourcesOf(200).map(({ etag }) => etag));
+    expect(await removeObjects(sourcesOf(count), removal)).toEqual([{ uri, why: "refused", detail: code }]);
+    expect(requests).toHaveLength(requestCount);
+    expect(requests.flat().map(({ etag }) => etag)).toEqual(sourcesOf(count).map(({ etag }) => etag));
   },
 );
 

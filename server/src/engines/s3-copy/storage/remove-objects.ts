@@ -9,12 +9,9 @@ import type { FoundFile, KeptSource, RemovableFile } from "./storage.ts";
 const DELETE_BATCH = 96;
 
 /** Codes of stores that do not know the condition of a delete. */
-const CONDITION_REFUSALS: ReadonlySet<string> = new Set([
-  "InvalidArgument",
-  "InvalidRequest",
-  "MalformedXML",
-  "NotImplemented",
-]);
+const UNKNOWN_CONDITION: ReadonlySet<string> = new Set(["MalformedXML", "NotImplemented"]);
+/** The same, unless the refusal may concern one object. */
+const INVALID: ReadonlySet<string> = new Set(["InvalidArgument", "InvalidRequest"]);
 
 export interface ObjectRemoval extends Omit<Removal, "deleteOnce" | "isUnchanged"> {
   readonly store: Pick<S3Store, "deleteObjects">;
@@ -38,18 +35,21 @@ export async function removeObjects(
 
 /**
  * Deletes objects only with the ETag of the copied version. If the store refuses all objects of a request with a code
- * that says that it does not know this, it is tried without. The refusal of a single object concerns only that one.
+ * that says that it does not know this, it is tried without. An object that is refused alone concerns only itself.
  */
 function conditionalDelete(store: Pick<S3Store, "deleteObjects">, signal: AbortSignal): Removal["deleteOnce"] {
   let isConditional = true;
   return async (sources) => {
     const wasConditional = isConditional;
     const objects = sources.map(({ uri, etag }) => ({ uri, etag: wasConditional ? etag : null }));
-    const failures = await store
-      .deleteObjects(objects, { signal })
-      .catch((error: unknown) => refusalOfAll(objects, error));
-    const isRefused = failures.length === objects.length && failures.every(({ code }) => CONDITION_REFUSALS.has(code));
-    if (!wasConditional || !isRefused) return failures;
+    let isOfAll = objects.length > 1;
+    const failures = await store.deleteObjects(objects, { signal }).catch((error: unknown) => {
+      isOfAll = true;
+      return refusalOfAll(objects, error);
+    });
+    const isRefusal = ({ code }: RemovalFailure): boolean =>
+      UNKNOWN_CONDITION.has(code) || (isOfAll && INVALID.has(code));
+    if (!wasConditional || failures.length < objects.length || !failures.every(isRefusal)) return failures;
     isConditional = false;
     return failures.map((failure) => ({ ...failure, isTransient: true }));
   };
