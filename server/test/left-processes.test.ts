@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, writeFileSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -13,7 +13,6 @@ import { UNLIMITED } from "../src/engines/runner/allowance.ts";
 import type { Standby } from "../src/engines/runner/protocol.ts";
 import { makeStubRuns, type StubRuns } from "../src/engines/runner/stub-run.ts";
 import { openSandbox } from "../src/engines/sandbox/sandbox.ts";
-import { SocketPath } from "../src/engines/spark-connect/connect-rpc.ts";
 import { NOTHING_CONTRIBUTED } from "../src/engines/spark-home/contribution.ts";
 import { Secret } from "../src/lib/secret.ts";
 import { scriptConnect } from "./support/scripted-connect.ts";
@@ -122,8 +121,8 @@ describe("a warm server of an earlier version", () => {
     const runner = await leaveWarmServer();
     const work = pathTo(WARM_SERVER.folder, "work");
     mkdirSync(work);
-    const socket = new SocketPath(join(work, "connect.socket"));
-    const connect = await scriptConnect([], socket.target);
+    const opened = openSync(work, "r"); // a path through its descriptor is short enough for a socket
+    const connect = await scriptConnect([], `unix:/proc/self/fd/${opened}/connect.socket`);
     const first = await adoptWarmServers();
     const { server, release } = await first.acquire(PLACE);
     await server.ready;
@@ -138,7 +137,7 @@ describe("a warm server of an earlier version", () => {
     await second.stop();
     await expectNothingLeft(runner, WARM_SERVER);
     connect.stop();
-    socket.close();
+    closeSync(opened);
   });
 
   test("is ended when its record was never completed", async () => {

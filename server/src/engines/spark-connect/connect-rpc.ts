@@ -1,6 +1,4 @@
 import { isIP } from "node:net";
-import { closeSync, openSync } from "node:fs";
-import { basename, dirname } from "node:path";
 import {
   create,
   toBinary,
@@ -14,6 +12,7 @@ import type { Secret } from "../../lib/secret.ts";
 import { ConnectError } from "./connect-error.ts";
 import { asConnectError } from "./failed-call.ts";
 import { GrpcCall } from "./grpc-call.ts";
+import { PinnedSocket } from "./pinned-socket.ts";
 import { readMessage } from "./read-message.ts";
 import { ReadingPace } from "./reading-pace.ts";
 
@@ -72,17 +71,18 @@ const channelOptions = {
 /** Typed calls over one connection, which is opened when first needed and reopened when it broke. */
 export class ConnectRpc {
   readonly #channel: Channel;
-  readonly #socket: SocketPath | undefined;
+  readonly #socket: PinnedSocket | undefined;
   readonly #token: Secret | undefined;
   readonly #pace = new ReadingPace();
 
+  /** Fails with a `ConnectError` if the server's socket is missing. */
   constructor(server: ConnectAddress) {
     const { host, port, token, tls = false } = server;
     const security = tls ? credentials.createSsl() : credentials.createInsecure();
     const authority = `${bracketed(host)}:${port}`;
     const named = { ...channelOptions, "grpc.default_authority": authority, "grpc.ssl_target_name_override": host };
-    this.#socket = server.socket === undefined ? undefined : new SocketPath(server.socket);
-    this.#channel = new Channel(this.#socket?.target ?? targetOf(server, authority), security, named);
+    this.#socket = server.socket === undefined ? undefined : new PinnedSocket(server.socket);
+    this.#channel = new Channel(this.#socket?.grpcTarget ?? targetOf(server, authority), security, named);
     this.#token = token;
   }
 
@@ -176,23 +176,4 @@ function targetOf({ address, port }: ConnectAddress, authority: string): string 
 
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
-}
-
-/** The limit of Linux in bytes. */
-const LONGEST_PATH = 107;
-
-/** The gRPC target of a Unix socket. A path that is too long is replaced by one through a descriptor of its folder. */
-export class SocketPath {
-  readonly target: string;
-  #folder: number | undefined;
-
-  constructor(path: string) {
-    if (Buffer.byteLength(path) > LONGEST_PATH) this.#folder = openSync(dirname(path), "r");
-    this.target = `unix:${this.#folder === undefined ? path : `/proc/self/fd/${this.#folder}/${basename(path)}`}`;
-  }
-
-  close(): void {
-    if (this.#folder !== undefined) closeSync(this.#folder);
-    this.#folder = undefined;
-  }
 }
