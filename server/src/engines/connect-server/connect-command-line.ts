@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Contribution } from "../spark-home/contribution.ts";
+import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
 import { sparkEnvironment } from "../spark-submit/driver-jvm.ts";
@@ -110,6 +111,7 @@ function serverDefaults(work: string): Record<string, string> {
     "spark.master": "local[*]",
     "spark.local.dir": work,
     "spark.scheduler.mode": "FAIR",
+    ...JAVA_NETWORKING,
     // Users cannot change these three, but a cluster needs other values.
     "spark.authenticate": "true",
     "spark.driver.host": "127.0.0.1",

@@ -8,6 +8,7 @@ import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import type { Java } from "./find-java.ts";
 import type { LaunchFolder } from "./launch-folder.ts";
+import { JAVA_NETWORKING } from "./java-networking.ts";
 import { scalaVersion } from "./pinned-spark.ts";
 
 /**
@@ -87,6 +88,7 @@ export async function makeClassArchive(
 function trainingProperties(work: string, driverPython: string): string {
   return Object.entries({
     "spark.master": "local[2]",
+    ...JAVA_NETWORKING,
     "spark.ui.enabled": "false",
     "spark.authenticate": "true",
     "spark.local.dir": work,

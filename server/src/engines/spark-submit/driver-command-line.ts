@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Fault } from "../../lib/fault.ts";
 import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
+import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords, runsHere } from "./executor-jars.ts";
 import { javaOptionsOf } from "./java-options.ts";
@@ -166,6 +167,7 @@ function driverProperties(run: DriverRun): Record<string, string> {
     "spark.master": "local[*]",
     "spark.local.dir": run.scratchFolder,
     ...(run.program.kind === "command_line" ? {} : { "spark.app.name": basename(run.program.file) }),
+    ...JAVA_NETWORKING,
     // A small buffer, so that the progress shows the ends of single tasks.
     "spark.eventLog.buffer.kb": "8",
     // Users cannot change these; a remote cluster sets its own values.

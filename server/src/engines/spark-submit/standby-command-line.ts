@@ -1,4 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
+import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
@@ -48,6 +49,7 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
   };
   const settings = {
     "spark.local.dir": run.scratchFolder,
+    ...JAVA_NETWORKING,
     ...properties,
     "spark.master": "local[1]", // the warm-up session never uses the cluster
     "spark.authenticate": "true",
