@@ -31,7 +31,7 @@ describe.skipIf(sparkIsMissing)("the tables of an account", () => {
       const report = JSON.parse(
         await runSparkProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder}` }),
       );
-      expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [] });
+      expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [], isSent: true });
       const { id } = await runSql(spark.account, `select n from ${name}`);
       expect((await spark.account.get(`/commands/${id}/results`)).results).toBe("7\r\n");
       expect(await other.get("/hive/default")).toEqual([name]);
@@ -48,9 +48,13 @@ describe.skipIf(sparkIsMissing)("the tables of an account", () => {
   );
 });
 
-/** Creates a table of the same name in its own account and prints everything that it can read of the other account. */
+/**
+ * Creates a table of the same name in its own account and prints everything that it can read of the other account. It
+ * also sends a file to its executor.
+ */
 const intruder = `
 import json, os, socket, struct, sys
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 name, port, folder = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
@@ -81,6 +85,11 @@ def files():
     except OSError:
         return []
 
+def is_sent():
+    """Spark sends a file to its executor over the network, which needs system calls that the sandbox allows."""
+    spark.sparkContext.addFile(__file__)
+    return spark.sparkContext.parallelize([0], 1).map(lambda _: os.path.exists(SparkFiles.get("program.py"))).first()
+
 tables = [table.name for table in spark.catalog.listTables()]
 is_there = spark.catalog.tableExists(name)
 spark.range(1).write.saveAsTable(name)
@@ -92,5 +101,6 @@ print(json.dumps({
     "count": spark.table(name).count(),
     "answers": [answer(databases), answer(greeting(secret), databases), answer(greeting(""), databases)],
     "files": files(),
+    "isSent": is_sent(),
 }))
 `;
