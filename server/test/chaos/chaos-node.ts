@@ -17,7 +17,7 @@ export interface ChaosNodeOptions {
   readonly journal: string;
 }
 
-const START_PATIENCE_MS = 45_000;
+const START_PATIENCE_MS = 120_000;
 
 /** A node that can be killed and started again; its programs continue meanwhile. */
 export class ChaosNode {

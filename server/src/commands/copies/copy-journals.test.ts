@@ -5,6 +5,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { copyEnd, printReport, stubCopyProgram, submitCopy } from "../../../test/support/stub-copy.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
+import { openRunnerClient } from "../../engines/runner/runner-client.ts";
 import { JournalError } from "../../engines/s3-copy/journal-line.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
@@ -162,6 +163,27 @@ test("the journal of a copy that is cancelled between two attempts is removed", 
   expect(existsSync(journal)).toBe(true);
   await account.put(`/commands/${id}`);
   await expect.poll(() => journals?.settleAll().then(() => existsSync(journal)), PATIENCE).toBe(false);
+});
+
+test("a copy that another node has ended is cleaned up only when its process here has ended", async () => {
+  const account = await given.account();
+  const mayEnd = join(given.dataDir, "the-copy-may-end");
+  const id = await submitCopy(account, `until [ -e ${mayEnd} ]; do sleep 0.05; done; exit 1`);
+  const path = journalOf(account, id);
+  const isRunning = async (): Promise<boolean> => {
+    const { folder } = commandFiles(given.dataDir, account.accountId, id).attempt(1);
+    return (await openRunnerClient(folder).observe()).state === "running";
+  };
+  await expect.poll(isRunning, PATIENCE).toBe(true);
+  await given.app.services.db.system.query(
+    "update command set status = 'error', end_time = now(), attempt = 2, fence = fence + 1, node_id = null where id = $1",
+    [id],
+  );
+  await settleLater();
+  expect({ cleaned, isThere: existsSync(path) }).toEqual({ cleaned: [], isThere: true });
+  writeFileSync(mayEnd, "");
+  await expect.poll(async () => (await settleLater(), existsSync(path)), PATIENCE).toBe(false);
+  expect(cleaned).toHaveLength(1);
 });
 
 test("the journal of a command that was deleted with its account is removed", async () => {

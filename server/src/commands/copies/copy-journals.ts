@@ -119,15 +119,21 @@ export class CopyJournals {
     return join(this.#list, `${accountId}-${id}`);
   }
 
-  /** A missing command was deleted with its account. A run that was lost may still be ending. */
+  /**
+   * A missing command was deleted with its account. A run that was lost may still be ending, and the last attempt may be
+   * one that never ran: another node has ended the command because this one was silent.
+   */
   async #isOver({ accountId, id }: JournalOwner): Promise<boolean> {
     const { db, dataDir } = this.#options;
     const copy = await findCopy(db, id);
     if (copy === undefined) return true;
     if (!copy.hasEnded) return false;
-    const { folder } = commandFiles(dataDir, accountId, id).attempt(copy.attempt);
-    const view = await openRunnerClient(folder).observe();
-    return view.state === "absent" || isOver(view);
+    const files = commandFiles(dataDir, accountId, id);
+    for (let attempt = copy.attempt; attempt > 0; attempt -= 1) {
+      const view = await openRunnerClient(files.attempt(attempt).folder).observe();
+      if (view.state !== "absent" && !isOver(view)) return false;
+    }
+    return true;
   }
 
   /** False: it failed and is tried again later. True also if it is given up. */
