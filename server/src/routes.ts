@@ -51,6 +51,7 @@ import { deleteCluster } from "./clusters/delete-cluster.ts";
 import { editCluster } from "./clusters/edit-cluster.ts";
 import { listClusters } from "./clusters/list-clusters.ts";
 import { reassignLabel } from "./clusters/reassign-label.ts";
+import { listClusterAccess } from "./clusters/list-access.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
 import { viewClusterState } from "./clusters/view-state.ts";
 import { cancelCommand } from "./commands/cancel-command.ts";
@@ -127,6 +128,7 @@ export const endpoints = [
   // clusters
   listClusters,
   viewCluster,
+  listClusterAccess,
   createCluster,
   editCluster,
   deleteCluster,

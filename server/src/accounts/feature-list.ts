@@ -11,6 +11,7 @@ export const FeatureSwitchList = Type.Object({
   large_scripts: Switch,
   large_inline_content: Switch,
   script_macros: Switch,
+  closed_clusters: Switch,
 });
 
 export const FeatureList = Type.Object({ features: FeatureSwitchList });

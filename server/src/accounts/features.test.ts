@@ -10,6 +10,7 @@ const OFF = {
   large_scripts: false,
   large_inline_content: false,
   script_macros: false,
+  closed_clusters: false,
 };
 
 const path = (accountId: number | string): string => `/api/v2/accounts/${accountId}/features`;

@@ -38,6 +38,7 @@ export function featureSwitches(on: readonly Feature[]): FeatureSwitches {
     large_scripts: on.includes("large_scripts"),
     large_inline_content: on.includes("large_inline_content"),
     script_macros: on.includes("script_macros"),
+    closed_clusters: on.includes("closed_clusters"),
   };
 }
 

@@ -1,4 +1,5 @@
 import { operation } from "../access/operation.ts";
+import { submitAction } from "../access/policy/judgement.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
@@ -60,7 +61,7 @@ export const rerunCommand = operation({
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
-      if (kind.needsCluster) await authorise(usedCluster(row), "use", MAY_SUBMIT, tx);
+      if (kind.needsCluster) await authorise(usedCluster(row), submitAction(caller.features), MAY_SUBMIT, tx);
       checkEngine(row.engineType, kind);
       services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;

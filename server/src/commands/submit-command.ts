@@ -1,7 +1,8 @@
 import type { Static } from "typebox";
 import { operation, type Admitted, type WithDatabase } from "../access/operation.ts";
 import { requireFeature } from "../access/caller.ts";
-import type { PermissionRow } from "../access/permission.ts";
+import { submitAction } from "../access/policy/judgement.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { PolicyObject } from "../access/policy/policy.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
@@ -72,8 +73,7 @@ export interface SubmissionServices
   refreshEngineOf: (accountId: number) => Promise<RefreshEngine>;
 }
 
-/** Always needed: the policy of a cluster can refuse a command, but allowing `start` does not replace this permission. */
-export const MAY_SUBMIT: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
+export const MAY_SUBMIT = OBJECT_PERMISSIONS.cluster.submit;
 
 /** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
 export const submitCommand = operation({
@@ -106,13 +106,18 @@ export const submitCommand = operation({
  */
 async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
-  { caller: { accountId }, reader, change, authorise }: Pick<Admitted, "caller" | "reader" | "change" | "authorise">,
+  {
+    caller: { accountId, features },
+    reader,
+    change,
+    authorise,
+  }: Pick<Admitted, "caller" | "reader" | "change" | "authorise">,
   services: SubmissionServices,
 ): Promise<Static<typeof Command>> {
   for (let attempt = 1; ; attempt += 1) {
     const reserved = await reserveCommand(services.db.sharedForSubmissions, accountId, command);
     if (reserved === undefined) throw await missingTarget(reader, command);
-    if (kind.needsCluster) await authorise(usedCluster(reserved), "use", MAY_SUBMIT);
+    if (kind.needsCluster) await authorise(usedCluster(reserved), submitAction(features), MAY_SUBMIT);
     checkEngine(reserved.engineType, kind);
     services.memoryNeed.check(kind, { ...command, ...reserved, accountId }, reserved.engineType);
     try {

@@ -6,6 +6,7 @@ export const features = [
   "large_scripts",
   "large_inline_content",
   "script_macros",
+  "closed_clusters",
 ] as const;
 
 export type Feature = (typeof features)[number];

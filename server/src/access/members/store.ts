@@ -28,13 +28,10 @@ export async function listMembers(reader: Queryable): Promise<MemberRow[]> {
   return reader.query(`${SELECT_MEMBER} where m.state <> 'pending' order by m.id`);
 }
 
+const ON_PAGE = "m.id in (select id from membership where state <> 'pending' order by id limit $1 offset $2)";
+
 export async function listMembersPage(reader: Queryable, limit: number, offset: number): Promise<MemberRow[]> {
-  return reader.query(
-    `${SELECT_MEMBER}
-      where m.id in (select id from membership where state <> 'pending' order by id limit $1 offset $2)
-      order by m.id`,
-    [limit, offset],
-  );
+  return reader.query(`${SELECT_MEMBER} where ${ON_PAGE} order by m.id`, [limit, offset]);
 }
 
 /** The users in a group; `everyone` contains all active ones. */
@@ -55,30 +52,46 @@ export interface MemberStanding extends Standing {
   groupIds: ReadonlySet<number>;
 }
 
+interface StandingRow extends Pick<MemberRow, "id" | "email" | "state"> {
+  groupIds: number[];
+  groups: string[];
+  policies: string[] | null;
+}
+
+const SELECT_STANDING = `
+  select m.id, u.email, m.state,
+         array(select e.group_id from effective_group_member e where e.membership_id = m.id) as "groupIds",
+         array(select g.name from effective_group_member e join access_group g on g.id = e.group_id
+                where e.membership_id = m.id and g.source = 'system') as groups,
+         (select json_agg(r.policy) from access_role r
+           where r.id in (select gr.role_id from effective_group_member e
+                            join access_group_role gr on gr.group_id = e.group_id
+                           where e.membership_id = m.id)) as policies
+    from membership m join app_user u on u.id = m.user_id`;
+
 export async function findStanding(reader: Queryable, { id, name }: Reference): Promise<MemberStanding | undefined> {
-  const [row] = await reader.query<
-    Pick<MemberRow, "id" | "email" | "state"> & { groupIds: number[]; groups: string[]; policies: string[] | null }
-  >(
-    `select m.id, u.email, m.state,
-            array(select e.group_id from effective_group_member e where e.membership_id = m.id) as "groupIds",
-            array(select g.name from effective_group_member e join access_group g on g.id = e.group_id
-                   where e.membership_id = m.id and g.source = 'system') as groups,
-            (select json_agg(r.policy) from access_role r
-              where r.id in (select gr.role_id from effective_group_member e
-                               join access_group_role gr on gr.group_id = e.group_id
-                              where e.membership_id = m.id)) as policies
-       from membership m join app_user u on u.id = m.user_id
+  const [row] = await reader.query<StandingRow>(
+    `${SELECT_STANDING}
       where m.id = coalesce($1::bigint, (select found.membership_id from member_with_email($2) found))`,
     [id, name],
   );
-  if (row === undefined) return undefined;
+  return row === undefined ? undefined : standingOf(row);
+}
+
+/** The members of `listMembersPage`. */
+export async function listStandingsPage(reader: Queryable, limit: number, offset: number): Promise<MemberStanding[]> {
+  const rows = await reader.query<StandingRow>(`${SELECT_STANDING} where ${ON_PAGE} order by m.id`, [limit, offset]);
+  return rows.map(standingOf);
+}
+
+function standingOf({ id, email, state, groups, groupIds, policies }: StandingRow): MemberStanding {
   return {
-    membershipId: row.id,
-    email: row.email,
-    state: row.state,
-    groups: new Set(row.groups),
-    groupIds: new Set(row.groupIds),
-    statements: (row.policies ?? []).flatMap(parsedPolicy),
+    membershipId: id,
+    email,
+    state,
+    groups: new Set(groups),
+    groupIds: new Set(groupIds),
+    statements: (policies ?? []).flatMap(parsedPolicy),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import type { Caller } from "../caller.ts";
 import { missingPermission, type PermissionRow } from "../permission.ts";
-import { isWrite, judge, type JudgedAction, type Judgement, type PolicyChain } from "./judgement.ts";
+import { isWrite, judge, type JudgedAction, type JudgedCaller, type Judgement, type PolicyChain } from "./judgement.ts";
 import { POLICY_SOURCES, type PolicyObject, type PolicySource } from "./policy.ts";
 import { readChain } from "./store.ts";
 
@@ -23,6 +23,16 @@ export async function authorise(
 ): Promise<Judgement> {
   const chain = emptyChain(object, action, standing) ?? (await readChain(reader, object));
   return judge({ ...caller, groupIds: standing.groupIds }, object, action, row, chain);
+}
+
+/** The same for several users, with one reading of the policies. */
+export async function authoriseEach(
+  reader: Queryable,
+  users: readonly JudgedCaller[],
+  { object, action, row }: { object: PolicyObject; action: JudgedAction; row: PermissionRow },
+): Promise<Judgement[]> {
+  const chain = await readChain(reader, object);
+  return users.map((user) => judge(user, object, action, row, chain));
 }
 
 /** Undefined: the policies must be read. A write in a folder needs them, too, to learn whose home the folder is in. */
@@ -47,6 +57,12 @@ export function refusalText({ by, decided }: Judgement, caller: Caller, row: Per
     return (
       "You may not do this: in the folders of another member it needs a policy that allows it. " +
       "Ask that member or a system-admin."
+    );
+  }
+  if (by === "closed_clusters") {
+    return (
+      "You may not run commands on this cluster: the account has the feature closed_clusters, so the policy of the " +
+      "cluster must allow you start. Ask its owner or a system-admin."
     );
   }
   const named = decided === undefined ? "object" : SOURCE_NAMES[decided.link.source];

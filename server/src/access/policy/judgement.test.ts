@@ -28,12 +28,14 @@ interface World {
 
 function expected(world: World): boolean {
   const { action, type, isPermitted } = world;
-  if (action === "use" && !isPermitted) return false;
+  if (action.startsWith("submit") && !isPermitted) return false;
   if (world.isAdmin || world.ownerId === ME) return true;
   const isForeignHome = world.homeId !== null && world.homeId !== ME;
   switch (action) {
-    case "use":
+    case "submit":
       return verdict(world, "start") !== "deny";
+    case "submit-closed":
+      return verdict(world, "start") === "allow";
     case "view-policy":
       if (verdict(world, "manage") === "allow") return true;
       return verdict(world, "read") !== "deny" && isPermitted;
@@ -68,7 +70,7 @@ function verdict({ type, own, folders }: World, action: PolicyAction): Reference
 }
 
 const ACTIONS: Partial<Record<ObjectType, readonly JudgedAction[]>> = {
-  cluster: ["read", "update", "delete", "start", "terminate", "set-policy", "view-policy", "use"],
+  cluster: ["read", "update", "delete", "start", "terminate", "set-policy", "view-policy", "submit", "submit-closed"],
   note: ["read", "update", "delete", "set-policy", "view-policy"],
   folder: ["read", "write", "move", "set-policy", "view-policy"],
   dashboard: ["read", "update", "delete"],

@@ -1,3 +1,4 @@
+import type { Feature } from "../../lib/features.ts";
 import { isPermitted, type PermissionRow, type Standing } from "../permission.ts";
 import {
   folderAction,
@@ -21,15 +22,18 @@ import { verdictOf, type Verdict } from "./verdict.ts";
  * | `move` (or rename a folder) | `write` is allowed | `write` or `read` is denied | the table |
  * | `set-policy` | `manage` is allowed | `manage`, `read` or `update`/`write` is denied | the table |
  * | `view-policy` | `manage` is allowed | `read` is denied | the table |
- * | `use` (a command on a cluster) | never | `start` is denied | the table |
+ * | `submit` (a command to a cluster) | never | `start` is denied | the table |
+ * | `submit-closed` (the same with the feature `closed_clusters`) | `start` is allowed | `start` is denied | refused |
  *
  * For `update` and `move`, a denial overrides an allowance. For `set-policy` and `view-policy`, an allowed `manage`
  * overrides denials.
  *
- * The owner and system-admins are always allowed; for `use` the owner needs the permission of the table as well. In
+ * The owner and system-admins are always allowed. To submit, everyone needs the permission of the table as well. In
  * another member's home the table only allows reading; writing needs a policy.
  */
-export type JudgedAction = PolicyAction | "move" | "set-policy" | "view-policy" | "use";
+export type JudgedAction = PolicyAction | "move" | "set-policy" | "view-policy" | SubmitAction;
+
+type SubmitAction = "submit" | "submit-closed";
 
 /** A policy that applies to the object: its own, or that of a folder or root above it. */
 export interface PolicyLink {
@@ -49,7 +53,7 @@ export type JudgedCaller = Standing & Subject;
 
 export interface Judgement {
   readonly isAllowed: boolean;
-  readonly by: "system-admin" | "owner" | "policy" | "table" | "home";
+  readonly by: "system-admin" | "owner" | "policy" | "table" | "home" | "closed_clusters";
   /** Only with `policy`: the element that decided, and the action that was looked up in its policy. */
   readonly decided?: Verdict & { readonly link: PolicyLink; readonly action: PolicyAction };
 }
@@ -61,13 +65,14 @@ export function judge(
   row: PermissionRow,
   chain: PolicyChain,
 ): Judgement {
-  if (action === "use" && !isPermitted(row, caller)) return { isAllowed: false, by: "table" };
+  if (isSubmit(action) && !isPermitted(row, caller)) return { isAllowed: false, by: "table" };
   if (caller.groups.has("system-admin")) return { isAllowed: true, by: "system-admin" };
   if (object.ownerId === caller.membershipId) return { isAllowed: true, by: "owner" };
   for (const [policyAction, access] of decidingVerdicts(action, object)) {
     const decided = chainVerdict(caller, object, policyAction, chain);
     if (decided?.access === access) return { isAllowed: access === "allow", by: "policy", decided };
   }
+  if (action === "submit-closed") return { isAllowed: false, by: "closed_clusters" };
   if (isWrite(action) && chain.homeId !== null && chain.homeId !== caller.membershipId) {
     return { isAllowed: false, by: "home" };
   }
@@ -79,8 +84,13 @@ type DecidingVerdicts = readonly (readonly [PolicyAction, Access])[];
 /** The verdicts that decide about an action, in order: the first that the policies contain is final. */
 function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): DecidingVerdicts {
   switch (action) {
-    case "use":
+    case "submit":
       return [["start", "deny"]];
+    case "submit-closed":
+      return [
+        ["start", "deny"],
+        ["start", "allow"],
+      ];
     case "view-policy":
       return [
         ["manage", "allow"],
@@ -130,5 +140,14 @@ function chainVerdict(
 }
 
 export function isWrite(action: JudgedAction): boolean {
-  return action !== "read" && action !== "view-policy" && action !== "use";
+  return action !== "read" && action !== "view-policy" && !isSubmit(action);
+}
+
+function isSubmit(action: JudgedAction): action is SubmitAction {
+  return action === "submit" || action === "submit-closed";
+}
+
+/** How a command to a cluster is judged in an account with these features. */
+export function submitAction(features: ReadonlySet<Feature>): SubmitAction {
+  return features.has("closed_clusters") ? "submit-closed" : "submit";
 }

@@ -16,6 +16,8 @@ export const OBJECT_PERMISSIONS = {
     delete: admins("cluster:delete"),
     start: both("cluster:start"),
     terminate: admins("cluster:terminate"),
+    // Always needed: a policy can refuse a command, but allowing `start` does not replace this permission.
+    submit: both("command:create"),
     manage: admins("cluster:manage"),
   },
   note: {

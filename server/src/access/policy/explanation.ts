@@ -1,0 +1,71 @@
+import { Type, type Static } from "typebox";
+import { Nullable, OneOf } from "../../http/schema.ts";
+import type { MemberStanding } from "../members/store.ts";
+import type { PermissionRow } from "../permission.ts";
+import type { Judgement } from "./judgement.ts";
+
+/** Whether a user may do something with an object, and what decides. Spread into the reply of an operation. */
+export const ExplanationFields = {
+  user: Type.Object({ id: Type.Integer(), email: Type.String() }),
+  allowed: Type.Boolean(),
+  decided_by: OneOf(["state", "system-admin", "owner", "policy", "home", "closed_clusters", "table"], {
+    description:
+      "state: the user is not active. system-admin, owner: always allowed. policy: see policy. home: only a policy " +
+      "can allow writing in another member's folders. closed_clusters: the account has this feature, and no policy " +
+      "allows start. table: the permission table, see permission",
+  }),
+  policy: Nullable(
+    Type.Object({
+      source_type: Type.String({ description: "The object, folder or root whose policy decided" }),
+      source_id: Type.Integer(),
+      element: Type.Integer({ description: "The position of the deciding element, counted from 0" }),
+      access: OneOf(["allow", "deny"]),
+      action: Type.String({
+        description:
+          "The action that was looked up: start for submit; read, if a denied read decides; in a folder's policy, " +
+          "write for update, move and delete",
+      }),
+      matched: OneOf(["everyone", "group", "user"]),
+      svc_groups: Type.Array(Type.Integer(), { description: "The groups of the user that the element names" }),
+    }),
+  ),
+  permission: Nullable(
+    Type.Object(
+      { groups: Type.Array(Type.String()), role: Type.String() },
+      { description: "The row of the permission table" },
+    ),
+  ),
+};
+
+const Explanation = Type.Object(ExplanationFields);
+
+export function explanationOf(
+  judgement: Judgement,
+  { membershipId: id, email, state, groupIds }: MemberStanding,
+  row: PermissionRow,
+): Static<typeof Explanation> {
+  const user = { id, email };
+  if (state !== "active") return { user, allowed: false, decided_by: "state", policy: null, permission: null };
+  return {
+    user,
+    allowed: judgement.isAllowed,
+    decided_by: judgement.by,
+    policy: decidingPolicy(judgement, groupIds),
+    permission: judgement.by === "table" ? { groups: [...row.groups], role: row.role } : null,
+  };
+}
+
+function decidingPolicy({ decided }: Judgement, groupIds: ReadonlySet<number>): Static<typeof Explanation>["policy"] {
+  if (decided === undefined) return null;
+  const { link, element, access, action, subject } = decided;
+  const named = subject === "group" ? (link.policy[element]?.groups ?? []) : [];
+  return {
+    source_type: link.source,
+    source_id: link.sourceId,
+    element,
+    access,
+    action,
+    matched: subject,
+    svc_groups: named.filter((id) => groupIds.has(id)),
+  };
+}
