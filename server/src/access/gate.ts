@@ -62,6 +62,7 @@ const LAST_LOGIN_STALE_MS = 10 * 60_000;
 /** The gate checks access again if the body or the wait for its turn took longer. */
 const ADMISSION_STALE_MS = 1000;
 const NO_BODY = Buffer.alloc(0);
+const NO_TOKEN = "The token is missing: send it as X-AUTH-TOKEN, or as Authorization: Bearer.";
 
 export function accessGate({
   db,
@@ -75,14 +76,14 @@ export function accessGate({
     { token, requestId, address: given }: Arrival,
     sources: readonly PolicySource[],
   ): Promise<Authenticated> {
-    if (token === undefined || token === "") throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
+    if (token === undefined || token === "") throw new Fault("unauthenticated", NO_TOKEN);
     const address = normalAddress(given);
     const known = isWellFormedToken(token)
       ? await authenticate(db.shared, token, { address, requestId }, sources)
       : undefined;
     if (known !== undefined) return known;
     limits.takeBadToken(address);
-    throw new Fault("unauthenticated", "The token in X-AUTH-TOKEN is not valid.");
+    throw new Fault("unauthenticated", "The token in X-AUTH-TOKEN or Authorization is not valid.");
   }
 
   function noteLogin({ caller, lastLogin }: Authenticated): void {

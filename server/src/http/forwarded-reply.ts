@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici";
 import { lazy } from "../lib/lazy.ts";
 import { sendPieces } from "./stream-reply.ts";
 import { PROXY_HEADER } from "./trusted-proxies.ts";
+import { tokenOf } from "./token-header.ts";
 
 /** The reply of another Headgate server to the same request, passed on unchanged. */
 export class ForwardedReply {
@@ -63,7 +64,8 @@ export async function forwardRequest(
   prove: ProveNode,
   signal: AbortSignal,
 ): Promise<ForwardedReply> {
-  const { "x-auth-token": token, accept } = request.headers;
+  const { accept } = request.headers;
+  const token = tokenOf(request.headers);
   const caller = { ...(token === undefined ? {} : { "x-auth-token": token }), "x-forwarded-for": request.ip };
   const { dispatcher, send } = await client();
   const answer = await send(`${base}${request.url}`, {

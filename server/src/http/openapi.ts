@@ -36,7 +36,7 @@ export function openApiDocument<Access>(
     info: { title, version, description },
     servers: [{ url: "/" }],
     tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
-    security: [{ token: [] }],
+    security: [{ token: [] }, { bearer: [] }],
     paths: Object.fromEntries(
       [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([template, item]) => [template, ordered(item)]),
     ),
@@ -55,7 +55,10 @@ export function openApiDocument<Access>(
           schema: { type: "string", minLength: 1, maxLength: 255 },
         },
       },
-      securitySchemes: { token: { type: "apiKey", in: "header", name: TOKEN_HEADER } },
+      securitySchemes: {
+        token: { type: "apiKey", in: "header", name: TOKEN_HEADER },
+        bearer: { type: "http", scheme: "bearer", description: `The same token as in ${TOKEN_HEADER}` },
+      },
     },
   };
 }

@@ -19,6 +19,7 @@ import type { Connections } from "./limit-connections.ts";
 import type { RequestSlots } from "./request-slots.ts";
 import type { Turns } from "./start-by-turns.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
+import { checkOneToken, tokenOf } from "./token-header.ts";
 import { whenFinished } from "./when-finished.ts";
 import type { BodyLimits } from "./receive-bodies.ts";
 import type { HttpMetrics } from "./observe-requests.ts";
@@ -83,6 +84,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
     async onRequest(request, reply) {
       reply.headers(headers);
+      checkOneToken(request.headers);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
       const [user] = gate.owners(admissionOf(request));
       if (user !== undefined) {
@@ -195,14 +197,14 @@ async function sendStream(
 const SHA256_OF_NOTHING = createHash("sha256").digest();
 
 function arrivalOf(request: FastifyRequest): Arrival {
-  const { "x-auth-token": token, "idempotency-key": key } = request.headers;
+  const { "idempotency-key": key } = request.headers;
   const queryAt = request.url.indexOf("?");
   return {
     requestId: request.id,
     method: request.method,
     path: queryAt === -1 ? request.url : request.url.slice(0, queryAt),
     address: request.ip,
-    token: typeof token === "string" ? token : undefined,
+    token: tokenOf(request.headers),
     idempotencyKey: typeof key === "string" ? key : undefined,
   };
 }

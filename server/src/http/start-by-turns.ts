@@ -5,6 +5,7 @@ import { FairQueue } from "../lib/fair-queue.ts";
 import { Fault } from "../lib/fault.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 import type { Connections } from "./limit-connections.ts";
+import { tokenOf } from "./token-header.ts";
 
 /** How many requests start in one turn of the event loop: more would delay the requests of others. */
 const STARTS_A_TURN = 2;
@@ -65,7 +66,7 @@ export function startByTurns(server: FastifyInstance, connections: Pick<Connecti
       done();
       return;
     }
-    const token = tokenOf(request);
+    const token = hashedToken(request);
     const user = token === undefined ? undefined : users.get(token);
     const sender = user ?? `address ${request.ip}`;
     const { socket } = request.raw;
@@ -75,7 +76,7 @@ export function startByTurns(server: FastifyInstance, connections: Pick<Connecti
   });
   return {
     learn(request, user) {
-      const token = tokenOf(request);
+      const token = hashedToken(request);
       if (token === undefined) return;
       presence.note(user);
       users.delete(token);
@@ -97,7 +98,7 @@ function tooMany(): Fault {
 }
 
 /** A hash of the token, so that the map above keeps no secret in memory. */
-function tokenOf({ headers }: FastifyRequest): string | undefined {
-  const token = headers["x-auth-token"];
-  return typeof token === "string" ? hash("sha256", token, "base64") : undefined;
+function hashedToken({ headers }: FastifyRequest): string | undefined {
+  const token = tokenOf(headers);
+  return token === undefined ? undefined : hash("sha256", token, "base64");
 }

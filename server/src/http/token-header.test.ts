@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+
+const given = useServer();
+
+/** The status of a request with these headers. */
+async function statusOf(headers: Record<string, string>): Promise<number> {
+  const { status } = await given.anonymous().get("/account", { headers }).reply();
+  return status;
+}
+
+test("a token may be in X-AUTH-TOKEN, in Authorization, or in both", async () => {
+  const { token = "" } = await given.account();
+  expect(await statusOf({ "X-AUTH-TOKEN": token })).toBe(200);
+  expect(await statusOf({ Authorization: `Bearer ${token}` })).toBe(200);
+  expect(await statusOf({ Authorization: `bearer  ${token} ` })).toBe(200);
+  expect(await statusOf({ "X-AUTH-TOKEN": token, Authorization: `Bearer ${token}` })).toBe(200);
+});
+
+test("two different tokens are refused, even if both are valid", async () => {
+  const [one, other] = [await given.account(), await given.account()];
+  const headers = { "X-AUTH-TOKEN": one.token ?? "", Authorization: `Bearer ${other.token}` };
+  await given
+    .anonymous()
+    .get("/account", { headers })
+    .refused(401, /contain different tokens/);
+});
+
+test("other forms of Authorization are ignored", async () => {
+  const { token = "" } = await given.account();
+  for (const Authorization of [`Basic ${token}`, token, "Bearer", `Bearer ${token} ${token}`, ""]) {
+    expect(await statusOf({ Authorization }), Authorization).toBe(401);
+    expect(await statusOf({ Authorization, "X-AUTH-TOKEN": token }), Authorization).toBe(200);
+  }
+});
+
+test("a refusal says how to send a token", async () => {
+  await given
+    .anonymous()
+    .get("/account")
+    .refused(401, /send it as X-AUTH-TOKEN, or as Authorization: Bearer/);
+  await given
+    .anonymous()
+    .get("/account", { headers: { Authorization: "Bearer wrong" } })
+    .refused(401, /The token in X-AUTH-TOKEN or Authorization is not valid/);
+});
