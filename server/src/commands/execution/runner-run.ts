@@ -10,6 +10,8 @@ import {
   type RunnerClient,
   type RunView,
 } from "../../engines/runner/runner-client.ts";
+import { readTail } from "../../lib/plain-file.ts";
+import { REASON_TAIL_BYTES } from "../../engines/spark-submit/failure-reason.ts";
 import { accountRoster, type AttemptFiles } from "./command-files.ts";
 import { type CommandRun, type LiveRun, notStartedForDisk, type RunOutcome, type RunState } from "./executor.ts";
 import { sizeOf } from "./run-log.ts";
@@ -66,18 +68,25 @@ export class RunnerRun implements LiveRun {
   readonly #readProgress: () => Promise<number>;
   readonly #client: RunnerClient;
   readonly #prepared: PreparedProcess | undefined;
+  readonly #describeFailure: DescribeFailure;
   /** The runner that this process has started. It may end before it has marked the folder. */
   #runner: ProcessHandle | undefined;
   #seen: RunView["state"] | undefined;
   #endCause: EndCause | null = null;
 
   /** `readProgress`: in percent, while the process runs. Without `prepared`, the run is adopted. */
-  constructor(files: AttemptFiles, readProgress: () => Promise<number>, prepared: PreparedProcess | undefined) {
+  constructor(
+    files: AttemptFiles,
+    readProgress: () => Promise<number>,
+    prepared: PreparedProcess | undefined,
+    describeFailure: DescribeFailure = (exitCode) => `exit code ${exitCode}`,
+  ) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
     this.#readProgress = readProgress;
     this.#client = openRunnerClient(files.folder);
     this.#prepared = prepared;
+    this.#describeFailure = describeFailure;
   }
 
   async begin(): Promise<void> {
@@ -143,8 +152,23 @@ export class RunnerRun implements LiveRun {
   async #outcomeOf(status: RunStatus): Promise<RunOutcome> {
     this.#endCause = status.cause;
     const [outputBytes, logBytes] = await Promise.all([sizeOf(this.#files.output), sizeOf(this.#files.log)]);
-    return { state: "ended", ...endOf(status), exitCode: status.exitCode, outputBytes, logBytes };
+    const end = hasFailedItself(status) ? await this.#failureOf(status.exitCode) : endOf(status);
+    return { state: "ended", ...end, exitCode: status.exitCode, outputBytes, logBytes };
   }
+
+  async #failureOf(exitCode: number): Promise<End> {
+    const logTail = await readTail(this.#files.log, REASON_TAIL_BYTES);
+    return { kind: "failed", cause: this.#describeFailure(exitCode, logTail) };
+  }
+}
+
+/** Says in one line why a process ended with this code, by the end of its log. */
+export type DescribeFailure = (exitCode: number, logTail: string) => string;
+
+/** It ended with an exit code other than 0, and the runner knows nothing more about it. */
+function hasFailedItself(status: RunStatus): status is RunStatus & { readonly exitCode: number } {
+  const { cause, exitCode, message } = status;
+  return (cause === "exited" || cause === null) && exitCode !== null && exitCode !== 0 && message === null;
 }
 
 type End = Pick<Extract<RunOutcome, { state: "ended" }>, "kind" | "cause">;

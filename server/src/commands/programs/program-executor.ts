@@ -27,7 +27,7 @@ export interface ProgramExecutorOptions extends RunnerOptions {
 export function programExecutor(options: ProgramExecutorOptions): Executor {
   const { driver, standbys } = options;
   const runOf = ({ files, command }: CommandRun, prepared: PreparedProcess | undefined): RunnerRun =>
-    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared);
+    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared, driver.describeFailure);
   return {
     unready: () => driver.unready(),
     async prepare(run, signal): Promise<PreparedRun> {

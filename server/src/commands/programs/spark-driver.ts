@@ -11,6 +11,7 @@ import {
 } from "../../engines/spark-submit/driver-command-line.ts";
 import type { EventLogOf, EventLogs } from "../../engines/spark-submit/event-log/event-logs.ts";
 import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
+import { describeFailure } from "../../engines/spark-submit/failure-reason.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -110,6 +111,7 @@ export function sparkDriver(
       };
     },
 
+    describeFailure,
     followProgress: ({ eventLog: path }, accountId) => lastKnown(eventLogs, { path, owner: String(accountId) }),
   };
 }
