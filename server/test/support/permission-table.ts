@@ -127,6 +127,7 @@ const CLUSTERS_AND_APPS: Record<string, TableEntry> = {
   cluster_view: both("cluster:read"),
   cluster_state_view: both("cluster:read"),
   cluster_create: admins("cluster:create"),
+  cluster_access: admins("cluster:manage"),
   cluster_clone: admins("cluster:create"),
   cluster_edit: admins("cluster:update"),
   cluster_label_reassign: admins("cluster:update"),
