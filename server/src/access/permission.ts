@@ -81,7 +81,7 @@ export function parseRolePolicies(text: string): RoleStatement[] {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid("policies", "must be a JSON string of an array of {resource, action, access}");
+    throw invalid("policies", "must be an array of {resource, action, access}, or its JSON text");
   }
   if (!Array.isArray(value)) throw invalid("policies", "must be an array of {resource, action, access}");
   if (value.length > MAX_STATEMENTS) throw invalid("policies", `must have at most ${MAX_STATEMENTS} elements`);

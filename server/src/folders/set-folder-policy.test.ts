@@ -89,7 +89,7 @@ describe("PUT and GET /folders/policy", () => {
   });
 
   test.each([
-    [{ policy: "no json" }, /^policy must be the JSON text/],
+    [{ policy: "no json" }, /^policy must be an array, or the JSON text of one/],
     [{ policy: '[{"access":"allow","action":["update"]}]' }, /^policy\[0\]\.action must be .*read, write, manage, all/],
     [{ policy: '[{"access":"allow","action":["read"],"condition":{"svc_users":[987654321]}}]' }, /svc_users/],
     [{ policy: undefined }, /^policy is required/],

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { parsePolicy } from "../access/policy/parse-policy.ts";
-import { PolicyText, setPolicy } from "../access/policy/policy-changes.ts";
+import { PolicyInput, setPolicy } from "../access/policy/policy-changes.ts";
 import { notFound } from "../lib/fault.ts";
 import { checkAgreement } from "./folder-in-request.ts";
 import { findPolicyFolder, FolderPolicyReply, PolicyFolderFields } from "./policy-folder.ts";
@@ -19,7 +19,7 @@ export const setFolderPolicy = operation({
   method: "PUT",
   paths: { "v1.2": "/folders/policy" },
   access: { permission: OBJECT_PERMISSIONS.folder.manage, object: { type: "folder", action: "set-policy" } },
-  body: Type.Object({ ...PolicyFolderFields, policy: PolicyText }),
+  body: Type.Object({ ...PolicyFolderFields, policy: PolicyInput }),
   example: {
     body: {
       location: "Common/archive",

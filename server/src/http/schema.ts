@@ -23,6 +23,16 @@ export function OneOf<const Values extends readonly string[]>(values: Values, op
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...options });
 }
 
+/** An array of objects, or its JSON text, which clients of the original interface send. */
+export function ArrayOrText({ maxLength, ...options }: { maxLength: number } & Record<string, unknown>) {
+  return Type.Unsafe<string | unknown[]>({
+    type: ["string", "array"],
+    maxLength,
+    items: { type: "object" },
+    ...options,
+  });
+}
+
 /** An object with any names and with strings as values. */
 export function StringMap({ maxLength, ...options }: { maxLength: number } & Record<string, unknown>) {
   return Type.Unsafe<Record<string, string>>(

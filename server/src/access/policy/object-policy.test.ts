@@ -72,14 +72,22 @@ describe("PUT object_policy/policy", () => {
     ]);
   });
 
+  test("may be sent as an array", async () => {
+    const policy = [{ access: "allow", action: ["read"], condition: to(user) }, { access: "deny" }];
+    expect(await admin.put(PATH, { ...body([]), policy })).toMatchObject({ policy });
+    expect(await view()).toMatchObject({ policy });
+  });
+
   test.each([
     [{ source_id: undefined }, /^source_id is required/],
     [{ source_type: undefined }, /^source_type is required/],
     [{ policy: undefined }, /^policy is required/],
     [{ source_type: "table" }, /^source_type must be one of note, cluster, scheduler, environment/],
     [{ source_id: "abc" }, /^source_id must be/],
-    [{ policy: "not JSON" }, /^policy must be the JSON text/],
+    [{ policy: "not JSON" }, /^policy must be an array, or the JSON text of one/],
     [{ policy: '[{"access":"allow","action":["write"]}]' }, /^policy\[0\]\.action must be/],
+    [{ policy: [{ access: "allow", action: ["write"] }] }, /^policy\[0\]\.action must be/],
+    [{ policy: { access: "allow" } }, /^policy must be a string or an array/],
     [{ policy: '[{"access":"allow"},{"access":"allow","action":["read"],"condition":{}}]' }, /^policy\[1\]\.condition/],
   ])("refuses %j and keeps the policy", async (change, message) => {
     await set([{ access: "allow" }]);

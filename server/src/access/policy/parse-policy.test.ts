@@ -63,7 +63,9 @@ describe("a policy", () => {
   });
 
   test("is refused if it is not JSON", () => {
-    expect(() => parsePolicy("[{'access':'allow'}]", "note")).toThrow(/^policy must be the JSON text/);
+    expect(() => parsePolicy("[{'access':'allow'}]", "note")).toThrow(
+      /^policy must be an array, or the JSON text of one/,
+    );
   });
 
   test("may be empty, and as long as allowed", () => {

@@ -8,14 +8,9 @@ const MAX_IDS = 2000;
 
 const FORM = "[{access, action, condition: {svc_users, svc_groups}}]";
 
-/** §2.6: a policy is sent as the JSON text of an array. */
-export function parsePolicy(text: string, type: SourceType | "folder"): Policy {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid("policy", `must be the JSON text of an array: ${FORM}`);
-  }
+/** §2.6: a policy is sent as the JSON text of an array. The array itself is accepted, too. */
+export function parsePolicy(given: string | readonly unknown[], type: SourceType | "folder"): Policy {
+  const value = typeof given === "string" ? parseText(given) : given;
   if (!Array.isArray(value)) throw invalid("policy", `must be an array: ${FORM}`);
   if (value.length > MAX_ELEMENTS) throw invalid("policy", `must have at most ${MAX_ELEMENTS} elements`);
   const policy = value.map((element: unknown, index) => parseElement(element, `policy[${index}]`, type));
@@ -24,6 +19,14 @@ export function parsePolicy(text: string, type: SourceType | "folder"): Policy {
     throw invalid("policy", `must name at most ${MAX_IDS} users and groups: name groups instead of their users`);
   }
   return policy;
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid("policy", `must be an array, or the JSON text of one: ${FORM}`);
+  }
 }
 
 function parseElement(element: unknown, field: string, type: SourceType | "folder"): PolicyElement {

@@ -1,15 +1,15 @@
 import { Type, type Static } from "typebox";
 import type { Queryable, Tx } from "../../db/database.ts";
-import { OneOf } from "../../http/schema.ts";
+import { ArrayOrText, OneOf } from "../../http/schema.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { AuditNote } from "../operation.ts";
 import { SOURCE_ACTIONS, type Policy, type PolicyElement, type PolicyObject } from "./policy.ts";
 import { knownSubjects, lockPolicy, readPolicy, replacePolicy, ownPolicyKey, unknownSubjects } from "./store.ts";
 
-export const PolicyText = Type.String({
+export const PolicyInput = ArrayOrText({
   maxLength: 262_144,
   description:
-    "The JSON text of an array of elements {access, action, condition}. It replaces the whole policy. An element " +
+    "An array of elements {access, action, condition}, or its JSON text. It replaces the whole policy. An element " +
     "without condition applies to everyone; one with access alone applies to everyone and every action",
   examples: ['[{"access":"allow","action":["read"]}]'],
 });

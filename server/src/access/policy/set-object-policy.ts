@@ -6,7 +6,7 @@ import type { WithObjectFinders } from "./object-finder.ts";
 import { objectInRequest, SourceFields } from "./object-in-request.ts";
 import { OBJECT_PERMISSIONS } from "./object-permissions.ts";
 import { parsePolicy } from "./parse-policy.ts";
-import { PolicyElementReply, PolicyText, setPolicy } from "./policy-changes.ts";
+import { PolicyElementReply, PolicyInput, setPolicy } from "./policy-changes.ts";
 import { SOURCE_TYPES } from "./policy.ts";
 
 export const ObjectPolicyReply = Type.Object({
@@ -32,7 +32,7 @@ export const setObjectPolicy = operation({
     alternatives: (["cluster", "scheduler", "environment"] as const).map((type) => OBJECT_PERMISSIONS[type].manage),
     object: { type: SOURCE_TYPES, action: "set-policy" },
   },
-  body: Type.Object({ ...SourceFields, policy: PolicyText }),
+  body: Type.Object({ ...SourceFields, policy: PolicyInput }),
   example: {
     body: {
       source_type: "cluster",
@@ -47,8 +47,9 @@ export const setObjectPolicy = operation({
     const named = await objectInRequest(fields, SOURCE_TYPES, reader, services);
     // No objects of this type exist yet: an invalid policy is 422 nevertheless, a valid one 404.
     if (named.finder === undefined) {
-      if (typeof fields.policy !== "string") throw invalid("policy", "must be a string");
-      parsePolicy(fields.policy, named.type);
+      const { policy } = fields;
+      if (typeof policy !== "string" && !Array.isArray(policy)) throw invalid("policy", "must be a string or an array");
+      parsePolicy(policy, named.type);
     }
     return { ...named, permission: OBJECT_PERMISSIONS[named.type].manage };
   },

@@ -4,7 +4,7 @@ import { operation } from "../operation.ts";
 import { parseRolePolicies } from "../permission.ts";
 import { checkUniqueName, UniqueName } from "../reference.ts";
 import { checkRolesOfAccount, roleNameTaken } from "./role-rules.ts";
-import { Policies, RoleReply, roleReply } from "./role.ts";
+import { Policies, policiesText, RoleReply, roleReply } from "./role.ts";
 import { insertRole } from "./store.ts";
 
 export const createRole = operation({
@@ -22,7 +22,7 @@ export const createRole = operation({
 
   async handle({ body, caller, change, deny }) {
     const name = checkUniqueName(body.name);
-    const policy = body.policies ?? "[]";
+    const policy = policiesText(body.policies ?? []);
     if (!mayGrant(caller, parseRolePolicies(policy))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await insertRole(tx, name, policy);

@@ -5,7 +5,7 @@ import { operation } from "../operation.ts";
 import { parsedPolicy, parseRolePolicies } from "../permission.ts";
 import { checkUniqueName, UniqueName } from "../reference.ts";
 import { checkRolesOfAccount, checkRoleEdit, roleNameTaken } from "./role-rules.ts";
-import { roleInPath, Policies, RoleParam, RoleReply, roleReply } from "./role.ts";
+import { roleInPath, Policies, policiesText, RoleParam, RoleReply, roleReply } from "./role.ts";
 import { lockRole, updateRole } from "./store.ts";
 
 /** Changes apply to the next request of every user whose groups have the role. */
@@ -24,11 +24,12 @@ export const editRole = operation({
 
   async handle({ found, body, caller, change, deny }) {
     if (body.name !== undefined) checkUniqueName(body.name);
-    if (body.policies !== undefined && !mayGrant(caller, parseRolePolicies(body.policies))) throw deny(GRANT_REFUSAL);
+    const policy = body.policies === undefined ? undefined : policiesText(body.policies);
+    if (policy !== undefined && !mayGrant(caller, parseRolePolicies(policy))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await lockRole(tx, found.id);
       if (role === undefined) throw notFound();
-      const edit = { name: body.name ?? role.name, policy: body.policies ?? role.policy };
+      const edit = { name: body.name ?? role.name, policy: policy ?? role.policy };
       checkRoleEdit(role, edit);
       if (!mayRevoke(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(GRANT_REFUSAL);
       const edited = await updateRole(tx, role.id, edit.name, edit.policy);

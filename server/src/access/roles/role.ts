@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
-import { Id, OneOf } from "../../http/schema.ts";
+import { ArrayOrText, Id, OneOf } from "../../http/schema.ts";
 import type { Queryable } from "../../db/database.ts";
-import { notFound } from "../../lib/fault.ts";
+import { invalid, notFound } from "../../lib/fault.ts";
 import { parseReference, PathReference } from "../reference.ts";
 import { findRole, type RoleRow } from "./store.ts";
 
@@ -19,11 +19,20 @@ export const Role = Type.Object(
 
 export const RoleReply = Type.Object({ status: Type.Literal("success"), roles: Role });
 
-export const Policies = Type.String({
-  maxLength: 65_536,
-  description: "A JSON string of [{resource, action:[…], access}]",
+const MAX_POLICIES_LENGTH = 65_536;
+export const Policies = ArrayOrText({
+  maxLength: MAX_POLICIES_LENGTH,
+  description: "An array of {resource, action:[…], access}, or its JSON text",
   examples: ['[{"resource":"command","action":["read","create"],"access":"allow"}]'],
 });
+
+/** The text that is stored. */
+export function policiesText(given: Static<typeof Policies>): string {
+  const text = typeof given === "string" ? given : JSON.stringify(given);
+  if (text.length > MAX_POLICIES_LENGTH)
+    throw invalid("policies", `must have at most ${MAX_POLICIES_LENGTH} characters`);
+  return text;
+}
 
 export const RoleParam = Type.Object({ role_id: PathReference });
 

@@ -90,6 +90,15 @@ describe("POST roles", () => {
     });
   });
 
+  test("may have its policies as an array", async () => {
+    const account = await given.account();
+    const policies = [{ resource: "account", action: ["update"], access: "allow" }];
+    const { roles: role } = await account.post("/roles", { name: "keepers", policies });
+    expect(role.policy).toBe(JSON.stringify(policies));
+    const none = await account.put(`/roles/${role.id}`, { policies: [] });
+    expect(none.roles.policy).toBe("[]");
+  });
+
   test("without policies allows nothing", async () => {
     const account = await given.account();
     expect((await account.post("/roles", { name: "none", policies: null })).roles.policy).toBe("[]");
@@ -101,7 +110,7 @@ describe("POST roles", () => {
     ["a name with a comma", { name: "a,b" }, /^name/],
     ["a policy that is not JSON", { name: "r", policies: "{" }, /^policies/],
     ["a policy that is not an array", { name: "r", policies: "{}" }, /^policies/],
-    ["a policy as an array, not as its JSON string", { name: "r", policies: [] }, /^policies/],
+    ["a policy of texts", { name: "r", policies: ["account"] }, /^policies\[0\] must be an object/],
     [
       "an unknown action",
       { name: "r", policies: '[{"resource":"account","action":["fly"],"access":"allow"}]' },
