@@ -72,8 +72,8 @@ test.each<[string, string, unknown]>([
 });
 
 test.each<[string, string, RegExp]>([
-  ["invalid JSON", "allow all", /^policies must be a JSON string/],
-  ["empty text", "", /^policies must be a JSON string/],
+  ["invalid JSON", "allow all", /^policies must be an array .*, or its JSON text/],
+  ["empty text", "", /^policies must be an array .*, or its JSON text/],
   ["an object", json(statement), /^policies must be an array/],
   ["a string", '"[]"', /^policies must be an array/],
   ["null", "null", /^policies must be an array/],
