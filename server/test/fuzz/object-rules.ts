@@ -32,8 +32,8 @@ export const OBJECT_RULES: readonly OperationRules[] = [
       ...source,
       policy: required(
         among(
-          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["start","all"]}]'],
-          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["write"]}]', [], {}],
+          ["[]", [], '[{"access":"allow"}]', '[{"access":"deny","action":["start","all"]}]'],
+          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["write"]}]', [1], {}],
         ),
       ),
     },
@@ -69,8 +69,8 @@ export const OBJECT_RULES: readonly OperationRules[] = [
       type: required(folderType),
       policy: required(
         among(
-          ["[]", '[{"access":"allow"}]', '[{"access":"deny","action":["write","all"]}]'],
-          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["update"]}]', [], {}],
+          ["[]", [], '[{"access":"allow"}]', '[{"access":"deny","action":["write","all"]}]'],
+          ["x", "{}", "[1]", '[{"access":"maybe"}]', '[{"access":"allow","action":["update"]}]', [1], {}],
         ),
       ),
     },

@@ -54,7 +54,10 @@ const reassignment: Fields = {
 };
 
 const POLICY = '[{"resource":"command","action":["read"],"access":"allow"}]';
-const policies = among(["[]", POLICY], ["x", "{}", '[{"resource":"no-such","action":["read"],"access":"allow"}]', []]);
+const policies = among(
+  ["[]", POLICY, []],
+  ["x", "{}", '[{"resource":"no-such","action":["read"],"access":"allow"}]', [1]],
+);
 const members = among(["@own:users"], [[], {}]);
 const roles = among(["@own:role_id"], [[], {}]);
 
@@ -82,7 +85,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   ...none("cluster_view", "cluster_state_view", "cluster_delete", "group_view", "group_delete", "group_role_list"),
   ...none("group_user_list", "group_user_add", "group_user_remove", "group_role_assign", "group_role_unassign"),
   ...none("role_view", "role_delete", "command_error_log", "command_jobs", "command_attempts", "command_rerun"),
-  ...paged("app_list_v1_2", "cluster_list_v1_2"),
+  ...paged("app_list_v1_2", "cluster_list_v1_2", "cluster_access"),
   ...paged("app_list", "cluster_list", "group_list", "role_list", "role_group_list", "user_list", "account_list"),
   {
     operationId: "audit_event_list",
