@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { spawnHeadgate } from "../../test/support/headgate-process.ts";
 import { listenForProxy } from "./proxy-socket.ts";
 
-const NOBODY = 65_534;
+/** The id of the system's user and group of this name. */
+const USER_NOBODY = 65_534;
 
 let base: string;
 let folder: string;
@@ -80,7 +81,7 @@ describe("the socket for a proxy", () => {
   test.runIf(process.getuid?.() === 0)("is refused with the remedy if the server may not create it", async () => {
     chmodSync(base, 0o755);
     chmodSync(folder, 0o550);
-    chownSync(folder, NOBODY, NOBODY);
+    chownSync(folder, USER_NOBODY, USER_NOBODY);
     const module = join(import.meta.dirname, "proxy-socket.ts");
     const options = JSON.stringify({ path: pathIn(folder), shownFolders: [] });
     const script = `
@@ -88,8 +89,8 @@ describe("the socket for a proxy", () => {
       import { listenForProxy } from ${JSON.stringify(module)};
       await listenForProxy(createServer(), ${options}).catch(({ message }) => console.log(message));`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-      uid: NOBODY,
-      gid: NOBODY,
+      uid: USER_NOBODY,
+      gid: USER_NOBODY,
       cwd: "/",
     });
     expect(await text(child.stdout)).toMatch(

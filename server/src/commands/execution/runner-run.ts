@@ -11,7 +11,6 @@ import {
   type RunView,
 } from "../../engines/runner/runner-client.ts";
 import { readTail } from "../../lib/plain-file.ts";
-import { REASON_TAIL_BYTES } from "../../engines/spark-submit/failure-reason.ts";
 import { accountRoster, type AttemptFiles } from "./command-files.ts";
 import { type CommandRun, type LiveRun, notStartedForDisk, type RunOutcome, type RunState } from "./executor.ts";
 import { sizeOf } from "./run-log.ts";
@@ -29,6 +28,8 @@ export interface RunnerOptions {
 
 /** How often progress is read and the runner is checked. A new status is noticed at once. */
 const POLL_INTERVAL_MS = 1000;
+/** The end of a log in which the reason of a failure is looked for. */
+const LOG_TAIL_BYTES = 128 * 1024;
 export const GRACE_SECONDS = 10;
 /** A runner that has not reacted to a cancel by then is killed. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
@@ -157,7 +158,7 @@ export class RunnerRun implements LiveRun {
   }
 
   async #failureOf(exitCode: number): Promise<End> {
-    const logTail = await readTail(this.#files.log, REASON_TAIL_BYTES);
+    const logTail = await readTail(this.#files.log, LOG_TAIL_BYTES);
     return { kind: "failed", cause: this.#describeFailure(exitCode, logTail) };
   }
 }

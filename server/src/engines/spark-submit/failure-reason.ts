@@ -3,8 +3,6 @@
  * has written, so nothing in it is trusted: the reason is bounded, and without control characters.
  */
 
-/** The reason is in the last part of a log: what follows is the shutdown of Spark. */
-export const REASON_TAIL_BYTES = 128 * 1024;
 const MAX_CHARACTERS = 500;
 /** Longer lines are cut, because the patterns below need more than linear time in the length of a line. */
 const MAX_LINE = 2000;
@@ -26,7 +24,7 @@ const EXIT_CODES: Readonly<Record<number, string>> = {
   143: "ended by SIGTERM",
 };
 
-/** `logTail`: the last `REASON_TAIL_BYTES` of the log. */
+/** `logTail`: the last part of the log, which has the reason and the shutdown of Spark. */
 export function describeFailure(exitCode: number, logTail: string): string {
   const reason = failureReason(logTail);
   if (reason !== undefined) return `${reason}; exit code ${exitCode}`;
