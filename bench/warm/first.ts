@@ -35,6 +35,31 @@ export async function benchFirst(): Promise<void> {
   }
 }
 
+/**
+ * The first query of an account, which has no metastore yet, alternating with `spark-sql -e` by hand, which creates an
+ * embedded one.
+ */
+export async function benchNewAccount(): Promise<void> {
+  const home = await sparkHome();
+  const [ours, hand]: [number[], number[]] = [[], []];
+  for (let round = -1; round < ROUNDS; round += 1) {
+    const headgate = await startHeadgate();
+    try {
+      const first = await timed(() => headgate.run(sqlCommand(SELECT_1)));
+      const by = await timed(() => byHand(home, headgate.folder, "spark-sql", ["-e", SELECT_1]));
+      if (round < 0) continue;
+      ours.push(first);
+      hand.push(by);
+    } finally {
+      await headgate.stop();
+    }
+  }
+  const [first, by] = [median(ours), median(hand)];
+  console.log(
+    `first SQL of an account: ${(first / 1000).toFixed(2)} s, spark-sql -e ${(by / 1000).toFixed(2)} s, ratio ${(first / by).toFixed(2)}`,
+  );
+}
+
 /** The median time of the later queries. */
 async function warmTime(headgate: BenchHeadgate): Promise<number> {
   const times: number[] = [];

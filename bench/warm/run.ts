@@ -1,5 +1,5 @@
 import { startHeadgate } from "../headgate.ts";
-import { benchFirst } from "./first.ts";
+import { benchFirst, benchNewAccount } from "./first.ts";
 import { benchMemory } from "./memory.ts";
 import { benchRows } from "./rows.ts";
 import { benchSelect } from "./select.ts";
@@ -7,11 +7,11 @@ import { benchSessions } from "./sessions.ts";
 import { benchStandby } from "./standby.ts";
 
 /**
- * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [standby]`: without an argument all parts. Each
- * figure is printed with its baseline, measured alternately in the same run.
+ * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [new-account] [standby]`: without an argument all
+ * parts. Each figure is printed with its baseline, measured alternately in the same run.
  */
 const ON_ONE_SERVER = { select: benchSelect, sessions: benchSessions, rows: benchRows, memory: benchMemory } as const;
-const ALONE = { first: benchFirst, standby: benchStandby } as const;
+const ALONE = { first: benchFirst, "new-account": benchNewAccount, standby: benchStandby } as const;
 
 const named = process.argv.slice(2);
 const unknown = named.filter((word) => !(word in ON_ONE_SERVER) && !(word in ALONE));

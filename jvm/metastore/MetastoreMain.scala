@@ -8,7 +8,8 @@ import org.apache.hadoop.security.UserGroupInformation
 /**
  * A Hive metastore from Spark's jars, one process per catalog. Hive's own main class listens on every interface without
  * authentication. This one listens on loopback, serves only clients that know the secret, and creates the whole schema
- * before it serves requests.
+ * before it serves requests. On a machine with few processors it waits up to some seconds for the first client, so that
+ * the Spark that starts at the same time has the processors.
  *
  * The only argument is the properties file. The report file contains the last step of the start: `LISTENING <port>`, from
  * when on Sparks can connect and wait, `READY <port>` or `FAILED <reason>`.
@@ -16,9 +17,12 @@ import org.apache.hadoop.security.UserGroupInformation
 object MetastoreMain {
   def main(arguments: Array[String]): Unit = {
     val settings = MetastoreSettings.read(Path.of(arguments(0)))
-    CappedLog.open(settings.logFile)
     try {
-      serve(settings)
+      val clients = new WaitingClients(settings.port)
+      report(settings.reportFile, s"LISTENING ${clients.socket.getLocalPort}")
+      clients.awaitFirst(settings.firstClientWaitMs)
+      CappedLog.open(settings.logFile)
+      serve(settings, clients)
     } catch {
       case failure: Throwable =>
         failure.printStackTrace()
@@ -28,9 +32,7 @@ object MetastoreMain {
     }
   }
 
-  private def serve(settings: MetastoreSettings): Unit = {
-    val server = new MetastoreServer(settings.secret, settings.port)
-    report(settings.reportFile, s"LISTENING ${server.port}")
+  private def serve(settings: MetastoreSettings, clients: WaitingClients): Unit = {
     // Java's login fails for a uid without a user name.
     UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(settings.userName))
     MetastoreDatabase.whileLocked(settings) { connection =>
@@ -39,8 +41,8 @@ object MetastoreMain {
       HiveTransactions.leaveUnpooled(settings.hiveConf)
     }
     val handler = new HMSHandler("metastore", settings.hiveConf, true)
-    report(settings.reportFile, s"READY ${server.port}")
-    server.serve(TruthfulHandler.over(handler, settings.hiveConf, settings.databaseWaitSeconds))
+    report(settings.reportFile, s"READY ${clients.socket.getLocalPort}")
+    new MetastoreServer(settings.secret, clients).serve(TruthfulHandler.over(handler, settings.hiveConf, settings.databaseWaitSeconds))
     throw new IllegalStateException("the server has stopped listening")
   }
 

@@ -1,6 +1,5 @@
 package headgate.metastore
 
-import java.net.{BindException, InetAddress, InetSocketAddress, ServerSocket}
 import java.util.concurrent.{Executors, LinkedBlockingQueue, ScheduledExecutorService, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
 
 import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore
@@ -9,9 +8,7 @@ import org.apache.thrift.server.{ServerContext, TServerEventHandler, TThreadPool
 import org.apache.thrift.transport.{TServerSocket, TSocket, TTransport}
 import org.apache.thrift.{TProcessor, TProcessorFactory}
 
-/** Listens on loopback from its construction, on the wanted port or else on any. Clients wait until it serves. */
-final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
-  private val backlog = 50
+final class MetastoreServer(secret: Array[Byte], clients: WaitingClients) {
   private val leastThreads = 4
   private val mostThreads = 200
   private val idleSeconds = 60L
@@ -20,16 +17,6 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   /** Above this number the oldest unauthenticated client is disconnected, so that silent clients cannot use up all threads. */
   private val mostNewcomers = 100
 
-  private val socket: ServerSocket = {
-    def listen(port: Int): ServerSocket = {
-      val made = new ServerSocket
-      made.setReuseAddress(true)
-      made.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), port), backlog)
-      made
-    }
-    try listen(wantedPort)
-    catch { case _: BindException if wantedPort != 0 => listen(0) }
-  }
   /** Only the thread that calls `serve` keeps the process alive. */
   private val daemons: ThreadFactory = work => {
     val thread = new Thread(work)
@@ -39,19 +26,17 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val timer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(daemons)
 
   /** Clients of the last seconds, the oldest first. */
-  private val newcomers = new LinkedBlockingQueue[Newcomer]
-
-  val port: Int = socket.getLocalPort
+  private val recent = new LinkedBlockingQueue[Newcomer]
 
   def serve(handler: ThriftHiveMetastore.Iface): Unit = {
     val all = new ThriftHiveMetastore.Processor(handler)
     val processors = new TProcessorFactory(null) {
-      // `newcomersOf` creates the transport.
+      // `newcomers` creates the transport.
       override def getProcessor(transport: TTransport): TProcessor =
         new GuardedProcessor(transport.asInstanceOf[Newcomer], all, secret)
     }
     val server = new TThreadPoolServer(
-      new TThreadPoolServer.Args(newcomersOf(socket))
+      new TThreadPoolServer.Args(newcomers)
         .processorFactory(processors)
         .transportFactory(new SharedSecret(secret))
         .protocolFactory(new TBinaryProtocol.Factory)
@@ -61,13 +46,13 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
     server.serve()
   }
 
-  private def newcomersOf(socket: ServerSocket): TServerSocket = new TServerSocket(socket) {
+  private def newcomers: TServerSocket = new TServerSocket(clients.socket) {
     override def accept(): TSocket = {
-      val newcomer = new Newcomer(socket.accept())
-      newcomers.add(newcomer)
-      while (newcomers.size > mostNewcomers) Option(newcomers.poll()).foreach(_.closeStranger())
+      val newcomer = new Newcomer(clients.next())
+      recent.add(newcomer)
+      while (recent.size > mostNewcomers) Option(recent.poll()).foreach(_.closeStranger())
       val expire: Runnable = () => {
-        newcomers.remove(newcomer)
+        recent.remove(newcomer)
         newcomer.closeStranger()
       }
       timer.schedule(expire, greetingSeconds, TimeUnit.SECONDS)

@@ -17,13 +17,16 @@ final class MetastoreSettings private (properties: Map[String, String]) {
   val secret: Array[Byte] = own("secret").getBytes(StandardCharsets.UTF_8)
   /** The preferred port, the same after a restart; 0: any. */
   val port: Int = own("port").toInt
+  /** How long it waits for its first client before it uses the processors. */
+  val firstClientWaitMs: Int = own("first-client-wait-ms").toInt
   val userName: String = own("user")
   val reportFile: Path = Path.of(own("report"))
   val logFile: Path = Path.of(own("log"))
   val databaseWaitSeconds: Int = own("database-wait-seconds").toInt
-  val jdbcUrl: String = properties(HiveConf.ConfVars.METASTORECONNECTURLKEY.varname)
-  val jdbcUser: String = properties(HiveConf.ConfVars.METASTORE_CONNECTION_USER_NAME.varname)
-  val jdbcPassword: String = properties(HiveConf.ConfVars.METASTOREPWD.varname)
+  // Lazy, so that HiveConf is loaded only when the metastore already listens.
+  lazy val jdbcUrl: String = properties(HiveConf.ConfVars.METASTORECONNECTURLKEY.varname)
+  lazy val jdbcUser: String = properties(HiveConf.ConfVars.METASTORE_CONNECTION_USER_NAME.varname)
+  lazy val jdbcPassword: String = properties(HiveConf.ConfVars.METASTOREPWD.varname)
 
   lazy val hiveConf: HiveConf = {
     val conf = new HiveConf(classOf[MetastoreSettings])

@@ -12,6 +12,7 @@ export interface MetastoreChoices {
   readonly secret: string;
   /** 0: any free port. */
   readonly port: number;
+  readonly firstClientWaitMs?: number;
   /** The number of the account, also its user id where the test runs as root. */
   readonly account: number;
 }
@@ -23,12 +24,21 @@ export async function planMetastore({
   warehouse,
   secret,
   port,
+  firstClientWaitMs = 0,
   account,
 }: MetastoreChoices): Promise<MetastorePlan> {
   const identity = identityOf(account);
   return {
     home,
-    settings: { database, warehouse: pathToFileURL(warehouse).href, secret, port, properties: {}, classPath: [] },
+    settings: {
+      database,
+      warehouse: pathToFileURL(warehouse).href,
+      secret,
+      port,
+      firstClientWaitMs,
+      properties: {},
+      classPath: [],
+    },
     readOnly: [],
     writable: [warehouse],
     sandbox: openSandbox("auto", await findTestBubblewrap(identity)),

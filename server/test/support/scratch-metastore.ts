@@ -12,6 +12,12 @@ import { findSparkHome, SET_UP_MS } from "./connect-server.ts";
 import { identityOf, planMetastore } from "./metastore-plan.ts";
 import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 
+export interface MetastoreChanges {
+  readonly port?: number;
+  readonly password?: string;
+  readonly firstClientWaitMs?: number;
+}
+
 /** A metastore on a PostgreSQL of its own; a test may stop both. It can start further metastores on the same database. */
 export interface ScratchMetastore {
   readonly home: SparkHome;
@@ -22,7 +28,7 @@ export interface ScratchMetastore {
   readonly secret: string;
   readonly warehouse: string;
   readonly identity: { uid: number; gid: number } | undefined;
-  start(changes?: { port?: number; password?: string }): Promise<Metastore>;
+  start(changes?: MetastoreChanges): Promise<Metastore>;
   /** Returns its port. */
   ready(metastore: Metastore): Promise<number>;
   /** Starts PostgreSQL again. */
@@ -67,7 +73,7 @@ export function useScratchMetastore(): ScratchMetastore {
     rmSync(base, { recursive: true, force: true });
   });
 
-  async function start(changes: { port?: number; password?: string } = {}): Promise<Metastore> {
+  async function start({ port = 0, password, ...changes }: MetastoreChanges = {}): Promise<Metastore> {
     const metastore = new Metastore(join(base, `process-${made.length}`));
     made.push(metastore);
     await metastore.start(
@@ -76,11 +82,12 @@ export function useScratchMetastore(): ScratchMetastore {
         database: {
           jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables?${scramOnly}`,
           user: postgres.user,
-          password: changes.password ?? postgres.password,
+          password: password ?? postgres.password,
         },
         warehouse,
         secret,
-        port: changes.port ?? 0,
+        port,
+        ...changes,
         account: ACCOUNT,
       }),
     );

@@ -45,7 +45,10 @@ export class StubMetastore implements MetastoreProcess {
   }
 
   async ready(): Promise<number> {
-    await this.#all.served;
+    const early = this.#ended.promise.then(() => {
+      throw new Error("it ended before it was ready");
+    });
+    await Promise.race([this.#all.served, early]);
     return this.port;
   }
 
@@ -110,6 +113,7 @@ export class StubMetastores {
       isInUse: () => Promise.resolve(this.inUse),
       openProcess: (folder) => this.processOf(folder),
       memoryMiB: 500,
+      processors: 2,
       log: pino({ level: "silent" }),
       ...options,
     });

@@ -30,7 +30,7 @@ export class AccountCatalogs {
     const secrets = { password: newSecret(), secret: newSecret() };
     await insertMetastore(this.#system, accountId, sealSecrets(this.#keys, accountId, secrets));
     const created = await this.#read(accountId);
-    if (created === undefined) throw notFound();
+    if (created === undefined) throw notFound("Account", accountId);
     return created;
   }
 
@@ -50,7 +50,7 @@ export class AccountCatalogs {
   /** Undefined: the secrets have not been created yet. */
   async #read(accountId: number): Promise<AccountCatalog | undefined> {
     const row = await findCatalog(this.#system, accountId);
-    if (row === undefined) throw notFound();
+    if (row === undefined) throw notFound("Account", accountId);
     const { externalUri, sealed } = row;
     if (externalUri !== null) return { kind: "external", uri: externalUri };
     return sealed === null ? undefined : { kind: "own", secrets: openSecrets(this.#keys, accountId, sealed), sealed };

@@ -56,8 +56,6 @@ describe("a metastore", () => {
 
   test("that listens but never becomes ready is replaced, and the next one must become ready first", async () => {
     const metastores = given.open();
-    await metastores.contributionOf(given.accountId);
-    await metastores.stop();
     const failing = Promise.withResolvers<void>();
     given.served = failing.promise;
     await metastores.contributionOf(given.accountId);
@@ -74,10 +72,20 @@ describe("a metastore", () => {
     expect(await ready).toBe("ready");
   });
 
+  test("that dies before it is ready was not steady, however long it listened: the next one must become ready", async () => {
+    const metastores = given.open({ steadyMs: 0 });
+    given.served = new Promise(() => undefined);
+    await metastores.contributionOf(given.accountId);
+    const first = given.only();
+    expect(first.launch?.firstClientWaitMs).toBeGreaterThan(0);
+    await first.die();
+    await expect.poll(() => given.running().map(({ launch }) => launch?.firstClientWaitMs)).toEqual([0]);
+    await given.only().die();
+    await expect(metastores.contributionOf(given.accountId)).rejects.toThrow("it ended before it was ready");
+  });
+
   test("is not replaced while it becomes ready", async () => {
     const metastores = given.open({ probes: AT_ONCE });
-    await metastores.contributionOf(given.accountId);
-    await metastores.stop();
     const serving = Promise.withResolvers<void>();
     given.served = serving.promise;
     await metastores.contributionOf(given.accountId);

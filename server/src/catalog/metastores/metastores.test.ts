@@ -31,19 +31,18 @@ describe("the metastore of an account", () => {
     expect(given.db.stats().roundTrips - before).toBe(1);
   });
 
-  test("is waited for until it is ready at its first start, and only until it listens at later ones", async () => {
-    const metastores = given.open();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    given.served = promise;
-    const first = metastores.contributionOf(given.accountId).then(() => "ready");
-    await expect.poll(() => given.running().length).toBe(1);
-    expect(await Promise.race([first, Promise.resolve("waits")])).toBe("waits");
-    resolve();
-    expect(await first).toBe("ready");
-    await metastores.stop();
+  test("is waited for until it listens, so that Spark starts while it becomes ready", async () => {
     given.served = new Promise(() => undefined);
-    await metastores.contributionOf(given.accountId);
+    await given.open().contributionOf(given.accountId);
     given.only();
+  });
+
+  test("leaves the processors to the Spark that starts with it only if there are few of them", async () => {
+    await given.open({ processors: 3 }).contributionOf(given.accountId);
+    expect(given.only().launch?.firstClientWaitMs).toBeGreaterThan(0);
+    await given.only().stop();
+    await given.reopen({ processors: 4 }).contributionOf(given.accountId);
+    expect(given.only().launch?.firstClientWaitMs).toBe(0);
   });
 
   test("is replaced when the account's storage changes, with the same port and secret", async () => {

@@ -7,7 +7,7 @@
  * secret to that process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import { mergeContributions, type ContributedPart, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervised, Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -21,21 +21,24 @@ export interface MetastoresOptions {
   readonly dataDir: string;
   readonly catalogs: Pick<AccountCatalogs, "find" | "renewSecret">;
   /** The configuration of the account's storage: a metastore creates and removes folders there. */
-  readonly storageOf: (accountId: number) => Promise<Partial<Contribution>>;
+  readonly storageOf: (accountId: number) => Promise<ContributedPart>;
   /** Whether a Spark of the account runs on this node. */
   readonly isInUse: (accountId: number) => Promise<boolean>;
   readonly openProcess: (folder: string) => MetastoreProcess;
   readonly memoryMiB: number;
+  /** The number of processors of this machine. */
+  readonly processors: number;
   readonly log: Log;
   readonly idleMs?: number;
+  readonly steadyMs?: number;
   readonly probes?: ProbeTimes;
 }
 
 /** The metastore of an account. A start may need several processes, one after the other (`start-metastore.ts`). */
 class AccountMetastore extends Supervised<number> {
   readonly ready: Promise<Up>;
-  /** Monotonic milliseconds. */
-  upAt = 0;
+  /** When it became ready, in monotonic milliseconds. */
+  readyAt = Infinity;
 
   constructor(accountId: number, digest: string, memoryMiB: number, start: () => Promise<Up>) {
     super(accountId, digest, memoryMiB);
@@ -57,7 +60,7 @@ const IDLE_MS = 10 * 60_000;
 const PROBE_TIMES: ProbeTimes = { goodForMs: 15_000 };
 /** A metastore that was requested within this time may be for a Spark that is not registered yet. */
 const FRESH_MS = 3000;
-/** A longer uptime rules out a startup crash. */
+/** A metastore that has served for this long has not died of its start. */
 const STEADY_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -65,7 +68,7 @@ const LONGEST_PAUSE_MS = 30_000;
 export class Metastores {
   readonly #options: MetastoresOptions;
   readonly #supervisor: Supervisor<number, AccountMetastore>;
-  /** Consecutive crashes soon after the start, by account. */
+  /** Consecutive metastores that died early or never became ready, by account. */
   readonly #deaths = new Map<number, number>();
   /** Accounts whose leftover process has ended, or never became ready. */
   readonly #lost = new Set<number>();
@@ -119,10 +122,10 @@ export class Metastores {
   }
 
   /** The configuration that connects the account's Sparks to its metastore, once that can be reached. */
-  async contributionOf(accountId: number, storage?: Partial<Contribution>): Promise<Pick<Contribution, "properties">> {
+  async contributionOf(accountId: number, storage?: ContributedPart): Promise<Pick<Contribution, "properties">> {
     const catalog = await this.#options.catalogs.find(accountId);
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
-    const files = storage ?? (await this.#options.storageOf(accountId));
+    const files = mergeContributions([storage ?? (await this.#options.storageOf(accountId))]);
     const metastore = this.#provide(accountId, catalog, files);
     const { port, secret = catalog.secrets.secret } = await metastore.ready;
     if (!(await metastore.isSilent())) return ownCatalog(port, secret);
@@ -188,12 +191,12 @@ export class Metastores {
     const previous = this.#supervisor.untilEnded(({ key }) => key === accountId);
     const metastore = this.#add(accountId, digest, async () => {
       await previous;
-      const isProven = (this.#deaths.get(accountId) ?? 0) === 0;
+      const mustBecomeReady = (this.#deaths.get(accountId) ?? 0) > 0;
       const onRenewed = (renewed: OwnCatalog): void => {
         metastore.digest = metastoreDigest(renewed, storage);
       };
       const { closed: signal } = this.#supervisor;
-      return startMetastore({ ...this.#options, accountId, storage, isProven, onRenewed, signal }, catalog);
+      return startMetastore({ ...this.#options, accountId, storage, mustBecomeReady, onRenewed, signal }, catalog);
     });
     return metastore;
   }
@@ -203,25 +206,26 @@ export class Metastores {
   }
 
   async #replaceDead(metastore: AccountMetastore): Promise<void> {
-    const { key: account, upAt } = metastore;
+    const { key: account, readyAt } = metastore;
+    const { steadyMs = STEADY_MS } = this.#options;
     const { process } = await metastore.ready;
     const reason = await process.ready(this.#supervisor.closed).catch((error: unknown) => error);
     const cause = reason instanceof Error ? { err: reason } : {};
     this.#options.log.warn({ account, ...cause }, "a metastore has died");
     await this.#supervisor.end(metastore);
-    const isUnsteady = performance.now() - upAt < STEADY_MS;
+    const isUnsteady = performance.now() - readyAt < steadyMs;
     this.#deaths.set(account, isUnsteady ? (this.#deaths.get(account) ?? 0) + 1 : 0);
     await this.#revive(account);
   }
 
   /** A metastore that listens but never becomes ready is treated as dead. */
   async #untilServing(metastore: AccountMetastore): Promise<void> {
-    metastore.upAt = performance.now();
     const { key: accountId } = metastore;
     const { closed } = this.#supervisor;
     const up = await metastore.ready;
     try {
       await up.process.ready(closed);
+      metastore.readyAt = performance.now();
       metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch {
       if (closed.aborted || !(await up.process.isAlive())) return; // `#replaceDead` handles its death

@@ -60,7 +60,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
 }
 
 function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLogin): MetastorePlan["settings"] {
-  const { secrets, storage, port } = launch;
+  const { secrets, storage, port, firstClientWaitMs } = launch;
   const { address, database, user, password } = login;
   const { [WAREHOUSE]: warehouse, ...properties } = storage.properties ?? {};
   if (warehouse === undefined) throw new Fault("internal", "the account's storage has no warehouse location");
@@ -75,6 +75,7 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
     warehouse,
     secret: secrets.secret.reveal(),
     port,
+    firstClientWaitMs,
     properties,
     classPath: storage.classPath ?? [],
   };

@@ -20,6 +20,8 @@ export interface MetastoreLaunch {
   readonly storage: Partial<Contribution>;
   /** Used if it is free; otherwise any port is. */
   readonly port: number;
+  /** How long it waits for its first client before it prepares to serve. */
+  readonly firstClientWaitMs: number;
 }
 
 /** A metastore that accepts connections. */
@@ -33,8 +35,10 @@ export interface Up {
 export interface MetastoreStart {
   readonly accountId: number;
   readonly storage: Partial<Contribution>;
-  /** This account's metastore has been ready before, and has not crashed during a start since. */
-  readonly isProven: boolean;
+  /** Settles only when the metastore is ready, because the previous one died early or never became ready. */
+  readonly mustBecomeReady: boolean;
+  /** The number of processors of this machine. */
+  readonly processors: number;
   readonly dataDir: string;
   readonly catalogs: Pick<AccountCatalogs, "renewSecret">;
   readonly openProcess: (folder: string) => MetastoreProcess;
@@ -44,22 +48,29 @@ export interface MetastoreStart {
   readonly signal: AbortSignal;
 }
 
+/**
+ * The Spark that needs the metastore is started at the same time. With fewer processors both would be slower, and a query
+ * that names no table does not need the metastore. So it waits until that Spark connects, or until it must have started.
+ */
+const MANY_PROCESSORS = 4;
+const SPARK_START_MS = 8000;
+
 /** Uses the previous port if it is still free; otherwise another port and a new secret. */
 export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog): Promise<Up> {
-  const { accountId, storage, dataDir, catalogs, openProcess, signal } = start;
+  const { accountId, storage, mustBecomeReady, processors, dataDir, catalogs, openProcess, signal } = start;
   const { secrets } = catalog;
   const digest = metastoreDigest(catalog, storage);
   const stored = await readStoredPort(dataDir, accountId);
   const process = openProcess(metastoreFolders(dataDir).make(accountId, newProcessName(), { version: 1, digest }));
   try {
-    await process.startFor({ accountId, secrets, storage, port: stored ?? randomPort() });
-    // If it has become ready before, Sparks need only wait until it listens: they start meanwhile.
-    const isKnown = start.isProven && stored !== undefined;
-    const port = await (isKnown ? process.listening(signal) : process.ready(signal));
+    const firstClientWaitMs = mustBecomeReady || processors >= MANY_PROCESSORS ? 0 : SPARK_START_MS;
+    await process.startFor({ accountId, secrets, storage, port: stored ?? randomPort(), firstClientWaitMs });
+    // Sparks start while it becomes ready, and wait for it when a statement names a table.
+    const port = await (mustBecomeReady ? process.ready(signal) : process.listening(signal));
     if (port !== stored) storePort(dataDir, accountId, port);
     if (port === stored || stored === undefined) return { process, port, secret: secrets.secret };
   } catch (error) {
-    // The first error is the one to throw. When the server stops, the process is left to the next one.
+    // The first error is the one to throw. When the server stops, the next server adopts the process.
     if (!signal.aborted) await process.stop().catch(() => undefined);
     throw error;
   }

@@ -16,6 +16,8 @@ export interface MetastoreSettings {
   readonly secret: string;
   /** The preferred port, used if it is free; 0: any. */
   readonly port: number;
+  /** How long it waits for its first client before it prepares to serve; 0: not at all. */
+  readonly firstClientWaitMs: number;
   /** Spark's properties. Only those of Hadoop, for access to the warehouse, are used. May contain secrets. */
   readonly properties: Readonly<Record<string, string>>;
   /** Jars for access to the warehouse, after Spark's own. */
@@ -88,13 +90,14 @@ function hadoopProperties({ properties }: MetastoreSettings): Record<string, str
 }
 
 function ownProperties(
-  { database, warehouse, secret, port }: MetastoreSettings,
+  { database, warehouse, secret, port, firstClientWaitMs }: MetastoreSettings,
   { work, userName }: MetastoreSandbox,
 ): Record<string, string> {
   return {
     "headgate.user": userName,
     "headgate.secret": secret,
     "headgate.port": String(port),
+    "headgate.first-client-wait-ms": String(firstClientWaitMs),
     "headgate.report": reportFile(work),
     "headgate.log": logFile(work),
     "headgate.database-wait-seconds": String(databaseWaitSeconds),

@@ -98,6 +98,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
         warehouse: "file:/w",
         secret: "s3cret",
         port: 0,
+        firstClientWaitMs: 0,
         properties: { "spark.hadoop.fs.s3a.secret.key": "hunter3", "spark.ui.port": "1" },
         classPath: [],
       },
