@@ -7,9 +7,9 @@ import type { Counts } from "./request-attacks.ts";
 /** Messages just within the limits, messages far beyond them, and one stream without an end. */
 const QUERIES: readonly [string, ...string[]] = [
   "20,000 columns",
-  "8 million stages",
+  "4 million stages",
   "9,999 stages",
-  "15 MiB of rows",
+  "7 MiB of rows",
   "425,000 stages",
   "200,000 columns",
   "gzip bomb",

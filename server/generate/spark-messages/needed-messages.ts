@@ -140,3 +140,6 @@ export const neededMessages: Readonly<Record<string, Readonly<Record<string, "al
     "DataType.Geography": ["srid"],
   },
 };
+
+/** Fields of messages whose bytes are kept. `read-schema.ts` reads them without creating the messages. */
+export const fieldsKeptAsBytes: ReadonlySet<string> = new Set(["ExecutePlanResponse.schema"]);

@@ -7,6 +7,7 @@ import {
   type FieldDescriptorProto,
   type FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
+import { fieldsKeptAsBytes } from "./needed-messages.ts";
 
 type Needed = Readonly<Record<string, "all" | readonly string[]>>;
 
@@ -48,7 +49,12 @@ function trimMessage(
   const used = new Set(inOrder.map(({ typeName }) => typeName));
   return create(DescriptorProtoSchema, {
     name: message.name,
-    field: inOrder.map((one) => (isInOneof(one) ? { ...one, oneofIndex: oneofs.indexOf(one.oneofIndex) } : one)),
+    field: inOrder.map((one) => ({
+      ...one,
+      ...(isInOneof(one) ? { oneofIndex: oneofs.indexOf(one.oneofIndex) } : {}),
+      // Bytes are written as messages are.
+      ...(fieldsKeptAsBytes.has(`${path}.${one.name}`) ? { type: FieldDescriptorProto_Type.BYTES, typeName: "" } : {}),
+    })),
     oneofDecl: oneofs.flatMap((index) => message.oneofDecl[index] ?? []),
     nestedType: [
       ...trimMessages(message.nestedType, needed, `${path}.`),

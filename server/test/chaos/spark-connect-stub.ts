@@ -20,6 +20,7 @@ import {
   type ReattachExecuteRequest,
   type ReleaseExecuteRequest,
 } from "../../src/engines/spark-connect/messages/base_pb.ts";
+import { DataTypeSchema } from "../../src/engines/spark-connect/messages/types_pb.ts";
 import { streamOf } from "../support/arrow-streams.ts";
 import { sparkError } from "../support/scripted-connect.ts";
 import { parseQuery } from "./query-journal.ts";
@@ -197,7 +198,8 @@ class Operation {
     const text = { kind: { case: "string", value: {} } } as const;
     const fields = ["key", "operation"].map((name) => ({ name, dataType: text, nullable: false }));
     const column = (value: string) => vectorFromArray([value], new Utf8());
-    this.#send({ schema: { kind: { case: "struct", value: { fields } } } });
+    const schema = create(DataTypeSchema, { kind: { case: "struct", value: { fields } } });
+    this.#send({ schema: toBinary(DataTypeSchema, schema) });
     for (let row = 0; row <= longRows; row += 1) {
       const text = row < longRows ? "x".repeat(LONG_ROW_BYTES) : key;
       const data = streamOf({ key: column(text), operation: column(operationId) });

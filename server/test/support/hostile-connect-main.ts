@@ -41,8 +41,6 @@ function answerQuery(stream: ServerHttp2Stream, request: Buffer): void {
 function answerCall(stream: ServerHttp2Stream, method: string, token: string): void {
   if (token !== "") sendOnly(stream, messageOf(token));
   else if (method === "ReattachExecute") sendError(stream, errorTrailers("INVALID_HANDLE.OPERATION_NOT_FOUND"));
-  // The client's ping names an unknown session.
-  else if (method === "ReleaseExecute") sendError(stream, errorTrailers("INVALID_HANDLE.SESSION_NOT_FOUND"));
   else sendOnly(stream, EMPTY_FRAME);
 }
 

@@ -71,16 +71,16 @@ export function rows(bytes: number): Buffer {
 
 /** The messages that a query names; see `hostile-connect-main.ts`. */
 export const hostileMessages: Readonly<Record<string, () => Buffer>> = {
-  "8 million stages": () => stages(8 * MILLION),
+  "4 million stages": () => stages(4 * MILLION),
   "9,999 stages": () => stages(9_999),
   "20,000 columns": () => wideSchema(20_000),
   "425,000 stages": () => stages(425_000),
-  "8 million batches": () => emptyMessages(ARROW_BATCH, 8 * MILLION),
+  "4 million batches": () => emptyMessages(ARROW_BATCH, 4 * MILLION),
   "a long id": () => field(RESPONSE_ID, Buffer.alloc(300 * 1024, "x")),
   "200,000 levels": () => deepSchema(200_000),
   "200,000 columns": () => wideSchema(200_000),
   "a long column": () => wideSchema(1, "x".repeat(3 * MIB)),
-  "15 MiB of rows": () => rows(15 * MIB),
+  "7 MiB of rows": () => rows(7 * MIB),
   "70 MiB": () => rows(70 * MIB),
   progress: () => stages(1),
 };

@@ -17,11 +17,14 @@ import {
   ReattachExecuteRequestSchema,
   ReleaseExecuteRequestSchema,
   ReleaseExecuteResponseSchema,
+  ReleaseSessionRequestSchema,
+  ReleaseSessionResponseSchema,
   type ConfigRequest,
   type ConfigResponse,
   type ExecutePlanRequest,
   type ReattachExecuteRequest,
   type ReleaseExecuteRequest,
+  type ReleaseSessionRequest,
 } from "../../src/engines/spark-connect/messages/base_pb.ts";
 
 export type Answer = MessageInitShape<typeof ExecutePlanResponseSchema>;
@@ -33,6 +36,7 @@ export interface ScriptedConnect {
   /** The calls in order: `start`, `attach`, or `attach after 2`. */
   readonly calls: readonly string[];
   readonly starts: readonly ExecutePlanRequest[];
+  /** The last position of a response, `all` of an operation, or `session`, with which the client also pings. */
   readonly released: readonly string[];
   stop(): void;
 }
@@ -114,6 +118,17 @@ export async function scriptConnect(
           Buffer.from(toBinary(ReleaseExecuteResponseSchema, create(ReleaseExecuteResponseSchema))),
         responseDeserialize: (bytes: Buffer) => fromBinary(ReleaseExecuteResponseSchema, bytes),
       },
+      releaseSession: {
+        path: path("ReleaseSession"),
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (request: ReleaseSessionRequest) =>
+          Buffer.from(toBinary(ReleaseSessionRequestSchema, request)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(ReleaseSessionRequestSchema, bytes),
+        responseSerialize: () =>
+          Buffer.from(toBinary(ReleaseSessionResponseSchema, create(ReleaseSessionResponseSchema))),
+        responseDeserialize: (bytes: Buffer) => fromBinary(ReleaseSessionResponseSchema, bytes),
+      },
     },
     {
       executePlan: (call: ServerWritableStream<ExecutePlanRequest, Answer>) => {
@@ -132,6 +147,10 @@ export async function scriptConnect(
       },
       release: ({ request }: { request: ReleaseExecuteRequest }, reply: sendUnaryData<object>) => {
         released.push(request.release.case === "releaseUntil" ? request.release.value.responseId : "all");
+        reply(null, {});
+      },
+      releaseSession: (_call: unknown, reply: sendUnaryData<object>) => {
+        released.push("session");
         reply(null, {});
       },
     },

@@ -22,7 +22,7 @@ beforeAll(async () => {
   [tenant, neighbour, hostile] = await Promise.all([given.account(), given.account(), startHostileConnect()]);
   const engine = { type: "connect", url: hostile.url };
   await tenant.post("/api/v2/clusters", { labels: ["streams"], engine });
-  await tenant.post("/api/v2/clusters", { labels: ["replies"], engine: { ...engine, token: "8 million batches" } });
+  await tenant.post("/api/v2/clusters", { labels: ["replies"], engine: { ...engine, token: "4 million batches" } });
   idleMs = await longestAnswer(AbortSignal.timeout(IDLE_MS));
 });
 afterAll(() => hostile.stop());
@@ -52,16 +52,16 @@ async function causeOf(sql: string): Promise<string> {
 
 describe("a tenant's Spark Connect server", () => {
   test.each([
-    ["8 million stages", TOO_MANY],
+    ["4 million stages", TOO_MANY],
     ["425,000 stages", TOO_MANY],
     ["gzip", TOO_MANY],
-    ["gzip bomb", "Received message that decompresses to a size larger than 16777216"],
-    ["70 MiB", "Received message larger than max (73400330 vs 16777216)"],
+    ["gzip bomb", "Received message that decompresses to a size larger than 8388608"],
+    ["70 MiB", "Received message larger than max (73400330 vs 8388608)"],
     ["a long id", `${START} a message of more than 256 KiB`],
     ["200,000 levels", `${START} a schema of more than 100 levels`],
     ["200,000 columns", `${START} a schema of more than 20000 fields`],
     ["a long column", `${START} a schema of more than 2048 KiB`],
-    ["15 MiB of rows", "its result cannot be stored: no Arrow message found at byte 0"],
+    ["7 MiB of rows", "its result cannot be stored: no Arrow message found at byte 0"],
     ["many details", TOO_MANY],
     ["malformed details", `${START} a message that cannot be read: premature EOF`],
   ])("that sends %s fails the query and does not keep a neighbour waiting", async (name, cause) => {

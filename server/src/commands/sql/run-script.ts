@@ -52,6 +52,16 @@ export class ScriptRunner {
     this.#current = found ?? this.#state(0);
   }
 
+  /** The number of the current statement, for errors: Spark counts the lines of each statement from 1. Empty for a single one. */
+  get position(): string {
+    const { statements } = this.#parts;
+    return statements.length < 2 ? "" : `${this.#numbered(this.#current.statement)}: `;
+  }
+
+  #numbered(index: number): string {
+    return `statement ${index + 1} of ${this.#parts.statements.length}`;
+  }
+
   async run(): Promise<void> {
     const { statements, log, journal } = this.#parts;
     const found = this.#found;
@@ -65,7 +75,7 @@ export class ScriptRunner {
       const { operationId } = this.#current;
       const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
       if (resumed === undefined) {
-        await log.write(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
+        await log.write(`${this.#numbered(index)}: ${shortened(statement.text)}`);
       }
       const record = journal.begin(index, resumed !== undefined);
       const observer = this.#observe({ index, operationId, record });

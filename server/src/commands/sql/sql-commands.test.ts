@@ -94,10 +94,17 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   });
 
   test("that fails names the class and the state, in the log and as its error", async () => {
+    const { id } = await runSql(spark.account, "select * from nowhere", {}, "error");
+    const { error } = await spark.account.get(`/commands/${id}/status_with_results`);
+    expect(error).toMatch(/^\[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01$/);
+    expect(await logOf(id)).toMatch(/\[TABLE_OR_VIEW_NOT_FOUND\] [^]*SQLSTATE: 42P01; line 1 pos 14/);
+  });
+
+  test("of several statements names the one that failed, whose lines Spark counts from 1", async () => {
     const { id, progress } = await runSql(spark.account, "select 1; select *\nfrom nowhere; select 2", {}, "error");
     expect(progress).toBeLessThan(100);
     const { error, inline } = await spark.account.get(`/commands/${id}/status_with_results`);
-    expect(error).toMatch(/^\[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01$/);
+    expect(error).toMatch(/^statement 2 of 3: \[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01$/);
     expect(inline).toBeNull();
     const { error_log: log } = await spark.account.get(`/commands/${id}/error_logs`);
     expect(log).toMatch(/\[TABLE_OR_VIEW_NOT_FOUND\] [^]*SQLSTATE: 42P01; line 2 pos 5/);
@@ -105,6 +112,18 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     const jobs = await spark.account.get(`/commands/${id}/jobs`);
     expect(jobs.map((job: { job_stats: { status: string } }) => job.job_stats.status)).toEqual(["succeeded", "failed"]);
     await spark.account.get(`/commands/${id}/results`).refused(422, /failed/);
+  });
+
+  test("whose message cannot be stored as it is ends with its other characters", async () => {
+    const { id } = await runSql(spark.account, "select raise_error(concat('a', char(0), 'b'))", {}, "error");
+    const { error } = await spark.account.get(`/commands/${id}/status_with_results`);
+    expect(error).toMatch(/^\[USER_RAISED_EXCEPTION\] a b/);
+  });
+
+  test.each(["s3", "s3a"])("of files at %s:// says which keys the account lacks", async (scheme) => {
+    const { id } = await runSql(spark.account, `select * from csv.\`${scheme}://a-bucket/a.csv\``, {}, "error");
+    const { error } = await spark.account.get(`/commands/${id}/status_with_results`);
+    expect(error).toContain("the account has no keys for S3: set storage_access_key and storage_secret_key");
   });
 
   test("makes progress, has a pid, and is cancelled long before its end", async () => {

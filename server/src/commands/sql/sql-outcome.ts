@@ -17,11 +17,12 @@ export function isStatementError({ kind }: ConnectError): boolean {
   return kind === "failed" || kind === "cancelled";
 }
 
-export function failedBy(error: ConnectError): EndedOutcome {
+/** `position` is the text in front of the error of a statement. */
+export function failedBy(error: ConnectError, position: string): EndedOutcome {
   switch (error.kind) {
     case "failed":
     case "cancelled":
-      return failed(summarised(error));
+      return failed(`${position}${summarised(error)}`);
     case "unavailable":
     case "refused":
       return failed(DIED);

@@ -54,6 +54,7 @@ export class SqlRun extends InProcessRun {
   readonly #journal: StatementJournal;
   #server: WarmServer | undefined;
   #statements: readonly SqlStatement[] = [];
+  #script: ScriptRunner | undefined;
   #result: SpooledResult | undefined;
 
   constructor(
@@ -109,7 +110,8 @@ export class SqlRun extends InProcessRun {
       const session = await this.#session(held.server, state);
       const endWatch = held.server.isRemote ? this.#watchRemote(held.server) : () => undefined;
       try {
-        await this.#script(held.server, session, state).run();
+        this.#script = this.#scriptRunner(held.server, session, state);
+        await this.#script.run();
         return SUCCEEDED;
       } catch (error) {
         if (this.isLeft) throw error;
@@ -196,7 +198,7 @@ export class SqlRun extends InProcessRun {
     return () => clearInterval(timer);
   }
 
-  #script(server: WarmServer, session: ConnectSession, state: ScriptState | undefined): ScriptRunner {
+  #scriptRunner(server: WarmServer, session: ConnectSession, state: ScriptState | undefined): ScriptRunner {
     const parts: ScriptParts = {
       statements: this.#statements,
       server,
@@ -227,7 +229,7 @@ export class SqlRun extends InProcessRun {
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isStatementError(error)) await this.log.explain(described(error));
-    return failedBy(error);
+    return failedBy(error, this.#script?.position ?? "");
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {

@@ -3,7 +3,7 @@ import type { Contribution } from "../spark-home/contribution.ts";
 import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
-import { sparkEnvironment } from "../spark-submit/driver-jvm.ts";
+import { DELAYED_COMPILATION, sparkEnvironment } from "../spark-submit/driver-jvm.ts";
 import { executorJars, runsHere } from "../spark-submit/executor-jars.ts";
 import { javaOptionsOf } from "../spark-submit/java-options.ts";
 import { parseMemoryMiB } from "../spark-submit/setting-values.ts";
@@ -66,6 +66,7 @@ export function connectCommandLine(
       `@${home.javaArguments}`,
       `-Xmx${heapMiB(contribution)}m`,
       "-XX:+UseSerialGC",
+      ...DELAYED_COMPILATION,
       // Spark creates a folder with a fixed name there, which only one user could own in /tmp.
       `-Djava.io.tmpdir=${work}`,
       `-Duser.home=${work}`,

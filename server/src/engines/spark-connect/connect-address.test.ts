@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import { createServer } from "node:tls";
 import { afterEach, expect, it } from "vitest";
@@ -35,4 +36,10 @@ it("still sends the host's name in TLS, because the certificate is for that name
   channel = openConnect({ host, address, port, tls: true, sessionUser: "u" });
   channel.ping().catch(() => undefined); // it has no certificate
   await expect.poll(() => names[0]).toBe(host);
+});
+
+it("is not taken for a Spark server if another HTTP/2 server answers there", async () => {
+  const web = createHttp2Server((_, response) => response.writeHead(404, { "content-type": "text/html" }).end());
+  channel = openConnect({ host, address, port: await portOf(web), sessionUser: "u" });
+  await expect(channel.ping()).rejects.toThrow("404");
 });

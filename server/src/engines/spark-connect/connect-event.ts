@@ -1,4 +1,5 @@
-import { type SparkField, fieldsOfSchema } from "./spark-type.ts";
+import { readSchema } from "./read-schema.ts";
+import type { SparkField } from "./spark-type.ts";
 import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
 
 /**
@@ -47,7 +48,7 @@ export class EventReader {
   #rows = 0;
 
   read({ schema, responseType, responseId: position }: ExecutePlanResponse): ConnectEvent | undefined {
-    if (schema !== undefined) return { kind: "schema", fields: fieldsOfSchema(schema), position };
+    if (schema.length > 0) return { kind: "schema", fields: readSchema(schema), position };
     switch (responseType.case) {
       case "arrowBatch": {
         const { data, rowCount, startOffset, chunkIndex = 0n, numChunksInBatch = 1n } = responseType.value;
@@ -72,14 +73,13 @@ export class EventReader {
 }
 
 function workOf({ stages }: ExecutePlanResponse_ExecutionProgress): ConnectWork {
-  const sum = (of: (stage: (typeof stages)[number]) => bigint): number =>
-    stages.reduce((total, stage) => total + Number(of(stage)), 0);
-  return {
-    stages: stages.length,
-    completedStages: stages.filter(({ done }) => done).length,
-    tasks: sum(({ numTasks }) => numTasks),
-    completedTasks: sum(({ numCompletedTasks }) => numCompletedTasks),
-  };
+  let [completedStages, tasks, completedTasks] = [0, 0, 0];
+  for (const { done, numTasks, numCompletedTasks } of stages) {
+    if (done) completedStages += 1;
+    tasks += Number(numTasks);
+    completedTasks += Number(numCompletedTasks);
+  }
+  return { stages: stages.length, completedStages, tasks, completedTasks };
 }
 
 function percentOf({ tasks, completedTasks }: ConnectWork): number {

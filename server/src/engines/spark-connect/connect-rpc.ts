@@ -48,7 +48,7 @@ const MIB = 1024 * 1024;
  * Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. Messages without
  * rows have much less (`read-message.ts`). gRPC joins the pieces of a message in one step, which delays all other requests.
  */
-const MAX_MESSAGE_BYTES = 16 * MIB;
+const MAX_MESSAGE_BYTES = 8 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
 const channelOptions = {

@@ -58,6 +58,8 @@ export interface ConnectSession {
 const PART_BYTES = 2n * 1024n * 1024n;
 /** The server truncates messages to this length. */
 const TRUNCATED_LENGTH = 2000;
+/** The message of this class says nothing about the cause, such as missing keys for S3. */
+const FAILED_DIRECT_QUERY = "FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY";
 
 export interface SessionParts {
   readonly rpc: ConnectRpc;
@@ -186,19 +188,24 @@ export class OpenSession implements ConnectSession {
   /** The gRPC status has only a truncated message, and the class only if there is room. */
   async #explain(error: ConnectError): Promise<ConnectError> {
     const { kind, code, errorId, errorClass, message } = error;
-    if (errorId === undefined || (errorClass !== undefined && message.length < TRUNCATED_LENGTH)) return error;
+    const isComplete =
+      errorClass !== undefined && errorClass !== FAILED_DIRECT_QUERY && message.length < TRUNCATED_LENGTH;
+    if (errorId === undefined || isComplete) return error;
     try {
       const { rpc } = this.#parts;
       const { rootErrorIdx = 0, errors } = await rpc.unary(service.fetchErrorDetails, { ...this.#named(), errorId });
       const root = errors[rootErrorIdx];
       if (root === undefined) return error;
       const { sparkThrowable } = root;
+      const text = root.message.length > message.length ? root.message.trim() : message;
+      const knownClass = errorClass ?? sparkThrowable?.errorClass;
+      const cause = knownClass === FAILED_DIRECT_QUERY ? errors[root.causeIdx ?? -1]?.message : undefined;
       return new ConnectError({
         kind,
         code,
         errorId,
-        message: root.message.length > message.length ? root.message.trim() : message,
-        errorClass: errorClass ?? sparkThrowable?.errorClass,
+        message: cause === undefined ? text : `[${FAILED_DIRECT_QUERY}] ${cause}`,
+        errorClass: knownClass,
         sqlState: error.sqlState ?? sparkThrowable?.sqlState,
       });
     } catch {

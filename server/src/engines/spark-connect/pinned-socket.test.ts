@@ -30,7 +30,7 @@ test("a socket is used even if a link to another one replaces it", async () => {
   renameSync(inside("own"), inside("away"));
   symlinkSync(inside("other"), inside("own"));
   await expect(channel.ping()).resolves.toBeUndefined();
-  expect({ own: own.released, other: other.released }).toEqual({ own: ["all"], other: [] });
+  expect({ own: own.released, other: other.released }).toEqual({ own: ["session"], other: [] });
   channel.close();
 });
 

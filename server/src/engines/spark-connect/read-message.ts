@@ -3,174 +3,95 @@
  * millions of empty submessages, so the wire format is checked first: the check walks along the fields that the parser
  * reads, creates nothing, and skips all other fields.
  *
- * Only Arrow data may be large: the check jumps over it, and the parser takes it as a view of the message.
+ * Only Arrow data and schemas may be large: the check jumps over them, and the parser takes them as a view of the
+ * message. `read-schema.ts` has the limits of schemas.
  */
-import { fromBinary, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { ConnectError, unreadable } from "./connect-error.ts";
-import { DataTypeSchema } from "./messages/types_pb.ts";
+import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { type ConnectError, parseError, unreadable } from "./connect-error.ts";
+import { MessageFields, wireTypeOf } from "./message-fields.ts";
+import { costOfSchema } from "./read-schema.ts";
 
 const KIB = 1024;
 
-interface Limits {
-  readonly of: string;
-  readonly bytes: number;
-  readonly fields: number;
-  /** Fields on the wire, including submessages. */
-  readonly parts: number;
-  readonly submessages: number;
-}
-
 /** Everything but the rows and the schema. The progress of a statement has six fields for each of its stages. */
-const MESSAGE: Limits = { of: "a message", bytes: 256 * KIB, fields: 10_000, parts: 10_000, submessages: 10_000 };
-
-/** Columns, fields of structs, elements of arrays, keys and values of maps. */
-const MAX_FIELDS = 20_000;
-const MAX_LEVELS = 100;
-/** Spark writes at most nine parts for a field of the schema, three of them submessages. */
-const SCHEMA: Limits = {
-  of: "a schema",
-  bytes: 2 * KIB * KIB,
-  fields: MAX_FIELDS,
-  parts: 10 * MAX_FIELDS,
-  submessages: 3 * MAX_FIELDS + 2,
-};
-/** The parser counts the messages of a field: its own, that of its type and that of the kind of its type. */
-const RECURSION_LIMIT = 4 * MAX_LEVELS;
+const MAX_BYTES = 256 * KIB;
+/** On the wire, including submessages. */
+const MAX_FIELDS = 10_000;
 
 const ARROW_DATA = "spark.connect.ExecutePlanResponse.ArrowBatch.data";
-const MAX_VARINT_BYTES = 10;
+const SCHEMA = "spark.connect.ExecutePlanResponse.schema";
 /** A batch with more than one row is smaller. */
 const USUAL_BYTES = 4 * KIB * KIB;
 
 export interface ReadMessage<M extends DescMessage> {
   readonly message: MessageShape<M>;
-  /** About microseconds: one for each submessage, and for each KiB of a message that is larger than Spark's are. */
+  /** About microseconds: for its submessages and its schema, and for each KiB beyond the size of Spark's messages. */
   readonly cost: number;
 }
 
 /** Fails with a `ConnectError` that names the limit. */
 export function readMessage<M extends DescMessage>(type: M, bytes: Uint8Array): ReadMessage<M> {
   try {
-    const submessages = new MessageCheck(bytes).check(type);
-    const cost = submessages + Math.max(0, bytes.length - USUAL_BYTES) / KIB;
-    const options = { readUnknownFields: false, recursionLimit: RECURSION_LIMIT };
-    return { message: fromBinary(type, bytes, options), cost };
+    const cost = new MessageCheck(bytes).check(type) + Math.max(0, bytes.length - USUAL_BYTES) / KIB;
+    return { message: fromBinary(type, bytes, { readUnknownFields: false }), cost };
   } catch (error) {
-    if (error instanceof ConnectError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw unreadable(`The Spark server sent a message that cannot be read: ${reason}`);
-  }
-}
-
-class Budget {
-  readonly #limits: Limits;
-  #bytes = 0;
-  #parts = 0;
-  submessages = 0;
-
-  constructor(limits: Limits) {
-    this.#limits = limits;
-  }
-
-  part(): void {
-    this.#parts += 1;
-    if (this.#parts > this.#limits.parts) this.#refuse(`${this.#limits.fields} fields`);
-  }
-
-  submessage(): void {
-    this.submessages += 1;
-    if (this.submessages > this.#limits.submessages) this.#refuse(`${this.#limits.fields} fields`);
-  }
-
-  bytes(count: number): void {
-    this.#bytes += count;
-    if (this.#bytes > this.#limits.bytes) this.#refuse(`${this.#limits.bytes / KIB} KiB`);
-  }
-
-  #refuse(limit: string): never {
-    throw unreadable(`The Spark server sent ${this.#limits.of} of more than ${limit}`);
+    throw parseError(error);
   }
 }
 
 class MessageCheck {
-  readonly #bytes: Uint8Array;
-  readonly #reader: BinaryReader;
-  readonly #message = new Budget(MESSAGE);
-  readonly #schema = new Budget(SCHEMA);
-  #types = 0;
+  readonly #size: number;
+  readonly #fields: MessageFields;
+  #count = 0;
+  #bytes = 0;
+  #cost = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#reader = new BinaryReader(bytes);
+    this.#size = bytes.length;
+    this.#fields = new MessageFields(bytes);
   }
 
-  /** Returns the number of submessages. */
+  /** Returns about how many microseconds it takes to read the message. */
   check(type: DescMessage): number {
-    this.#walk(fieldsOf(type), this.#bytes.length, this.#message, 0);
-    return this.#message.submessages + this.#schema.submessages;
+    this.#walk(fieldsOf(type), 0, this.#size);
+    return this.#cost;
   }
 
-  /** `level`: how many types of the schema are around it. Other messages do not nest. */
-  #walk(fields: KnownFields, end: number, budget: Budget, level: number): void {
-    const reader = this.#reader;
-    while (reader.pos < end) {
-      const start = reader.pos;
-      const [number, wireType] = reader.tag();
-      budget.part();
-      const field = fields.get(number);
-      // The parser reads a field by its own type and would continue at another byte than this check.
-      if (field !== undefined && field.wireType !== wireType) throw new Error(`field ${number} has a wrong type`);
-      const fieldEnd = this.#endOf(wireType);
-      if (fieldEnd > end) throw new Error(`field ${number} is longer than its message`);
-      if (field?.message !== undefined) {
-        const inner = field.isType ? this.#schema : budget;
-        inner.bytes(reader.pos - start);
-        inner.submessage();
-        if (field.isType) this.#enterType(level + 1);
-        this.#walk(field.message(), fieldEnd, inner, field.isType ? level + 1 : level);
-      } else if (field?.isLarge === false) budget.bytes(fieldEnd - start);
-      reader.pos = fieldEnd;
+  #walk(known: KnownFields, start: number, end: number): void {
+    const fields = this.#fields;
+    for (let at = start, next = start; at < end; at = next) {
+      next = fields.visit(at, end);
+      this.#count += 1;
+      if (this.#count > MAX_FIELDS) throw tooLarge(`${MAX_FIELDS} fields`);
+      const field = known.get(fields.number);
+      if (field === undefined) continue;
+      fields.expect(field.wireType);
+      if (field.message !== undefined) {
+        this.#cost += 1;
+        this.#countBytes(fields.content - at);
+        this.#walk(field.message(), fields.content, next);
+      } else if (field.isSchema) this.#cost += costOfSchema(next - at);
+      else if (!field.isRows) this.#countBytes(next - at);
     }
   }
 
-  #enterType(level: number): void {
-    this.#types += 1;
-    // The whole result is a type, too.
-    if (this.#types > MAX_FIELDS + 1)
-      throw unreadable(`The Spark server sent a schema of more than ${MAX_FIELDS} fields`);
-    if (level > MAX_LEVELS + 1) throw unreadable(`The Spark server sent a schema of more than ${MAX_LEVELS} levels`);
+  #countBytes(count: number): void {
+    this.#bytes += count;
+    if (this.#bytes > MAX_BYTES) throw tooLarge(`${MAX_BYTES / KIB} KiB`);
   }
+}
 
-  #endOf(wireType: WireType): number {
-    const reader = this.#reader;
-    switch (wireType) {
-      case WireType.LengthDelimited: {
-        const length = reader.uint32();
-        return reader.pos + length;
-      }
-      case WireType.Varint: {
-        const last = reader.pos + MAX_VARINT_BYTES;
-        for (let at = reader.pos; at < last; at += 1) if (((this.#bytes[at] ?? 0) & 0x80) === 0) return at + 1;
-        throw new Error("a number has too many bytes");
-      }
-      case WireType.Bit32:
-        return reader.pos + 4;
-      case WireType.Bit64:
-        return reader.pos + 8;
-      default:
-        throw new Error(`wire type ${wireType} is not used by Spark`);
-    }
-  }
+function tooLarge(limit: string): ConnectError {
+  return unreadable(`The Spark server sent a message of more than ${limit}`);
 }
 
 /** A field that the parser reads. */
 interface KnownField {
   readonly wireType: WireType;
   readonly message?: () => KnownFields;
-  /** Whether it is a type of the schema. */
-  readonly isType?: boolean;
-  readonly isLarge: boolean;
+  readonly isRows?: boolean;
+  readonly isSchema?: boolean;
 }
 
 type KnownFields = ReadonlyMap<number, KnownField>;
@@ -184,31 +105,12 @@ function fieldsOf(type: DescMessage): KnownFields {
 }
 
 function knownField(field: DescField): KnownField {
-  const wireType = WireType.LengthDelimited;
   if (field.fieldKind === "map") {
-    const entry = new Map([field.mapKey, field.scalar].map((of, at) => [at + 1, scalarField(of)]));
-    return { wireType, message: () => entry, isLarge: false };
+    const entry = new Map([field.mapKey, field.scalar].map((of, at) => [at + 1, { wireType: wireTypeOf(of) }]));
+    return { wireType: WireType.LengthDelimited, message: () => entry };
   }
-  const { message } = field;
-  if (message !== undefined) {
-    return { wireType, message: () => fieldsOf(message), isType: message === DataTypeSchema, isLarge: false };
-  }
-  const isLarge = `${field.parent.typeName}.${field.name}` === ARROW_DATA;
-  return { ...scalarField(field.scalar), isLarge };
-}
-
-/** Undefined: an enum. Other types do not occur in Spark's responses. */
-function scalarField(type: ScalarType | undefined): KnownField {
-  switch (type) {
-    case ScalarType.STRING:
-    case ScalarType.BYTES:
-      return { wireType: WireType.LengthDelimited, isLarge: false };
-    case ScalarType.BOOL:
-    case ScalarType.INT32:
-    case ScalarType.INT64:
-    case undefined:
-      return { wireType: WireType.Varint, isLarge: false };
-    default:
-      throw new Error(`fields of type ${ScalarType[type]} cannot be checked`);
-  }
+  const { message, scalar } = field;
+  if (message !== undefined) return { wireType: WireType.LengthDelimited, message: () => fieldsOf(message) };
+  const name = `${field.parent.typeName}.${field.name}`;
+  return { wireType: wireTypeOf(scalar), isRows: name === ARROW_DATA, isSchema: name === SCHEMA };
 }

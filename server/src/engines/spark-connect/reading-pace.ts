@@ -7,7 +7,7 @@ const TURN_COST = 200;
 /** Small messages then take about a tenth of the main thread, most of it in gRPC. Spark needs far less. */
 const COST_PER_MS = 20;
 /** Allows the largest schema without a pause. */
-const BURST_COST = 65_000;
+const BURST_COST = 25_000;
 
 /**
  * Limits the share of the main thread that the messages of one server take. A stream of small messages without an end is

@@ -67,15 +67,10 @@ export function openConnect(options: ConnectOptions): ConnectChannel {
   };
 }
 
-/** Spark Connect has no ping. The error for an unknown session proves as much, and creates no session. */
+/** Spark Connect has no ping. Releasing an unknown session creates none, and Spark logs no error. */
 async function ping(rpc: ConnectRpc, userId: string): Promise<void> {
-  const unknown = { sessionId: randomUUID(), userContext: { userId }, operationId: randomUUID() };
-  const request = { ...unknown, release: { case: "releaseAll" as const, value: {} } };
-  try {
-    await rpc.unary(SparkConnectService.method.releaseExecute, request, PING_LIMIT_MS);
-  } catch (error) {
-    if (!(error instanceof ConnectError) || error.kind !== "session gone") throw error;
-  }
+  const unknown = { sessionId: randomUUID(), userContext: { userId } };
+  await rpc.unary(SparkConnectService.method.releaseSession, unknown, PING_LIMIT_MS);
 }
 
 async function isResponding(rpc: ConnectRpc, userId: string): Promise<boolean> {

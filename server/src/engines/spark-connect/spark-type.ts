@@ -1,8 +1,5 @@
-import { unreadable } from "./connect-error.ts";
-import type { DataType } from "./messages/types_pb.ts";
-
 /** A column's type as Spark reports it. Arrow's own schema has less detail, such as no units of intervals. */
-type SparkType =
+export type SparkType =
   | { readonly kind: PlainKind }
   /** Without a collation, strings compare by their bytes. */
   | { readonly kind: "string"; readonly collation?: string }
@@ -41,8 +38,11 @@ type PlainKind =
   | "interval"
   | "variant";
 
-type YearMonthUnit = "year" | "month";
-type DayTimeUnit = "day" | "hour" | "minute" | "second";
+/** By their numbers in Spark. */
+export const yearMonthUnits = ["year", "month"] as const;
+export const dayTimeUnits = ["day", "hour", "minute", "second"] as const;
+type YearMonthUnit = (typeof yearMonthUnits)[number];
+type DayTimeUnit = (typeof dayTimeUnits)[number];
 
 /** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`, but never truncated. */
 export function typeText(type: SparkType): string {
@@ -73,92 +73,4 @@ export function typeText(type: SparkType): string {
     default:
       return type.kind;
   }
-}
-
-type MessageKind = NonNullable<DataType["kind"]["case"]>;
-
-const plainKinds: Partial<Record<MessageKind, PlainKind>> = {
-  null: "void",
-  boolean: "boolean",
-  byte: "tinyint",
-  short: "smallint",
-  integer: "int",
-  long: "bigint",
-  float: "float",
-  double: "double",
-  binary: "binary",
-  date: "date",
-  timestamp: "timestamp",
-  timestampNtz: "timestamp_ntz",
-  calendarInterval: "interval",
-  variant: "variant",
-};
-
-const yearMonthUnits: readonly YearMonthUnit[] = ["year", "month"];
-const dayTimeUnits: readonly DayTimeUnit[] = ["day", "hour", "minute", "second"];
-
-/** Spark's default collation, which is not shown. */
-const PLAIN_COLLATION = "UTF8_BINARY";
-
-export function fieldsOfSchema({ kind }: DataType): readonly SparkField[] {
-  if (kind.case !== "struct") throw unreadable(`A result of type ${kind.case ?? "unknown"} has no columns`);
-  return kind.value.fields.map(({ name, dataType, nullable }) => ({ name, type: typeOf(dataType), nullable }));
-}
-
-function typeOf(message: DataType | undefined): SparkType {
-  const kind = message?.kind;
-  switch (kind?.case) {
-    case "string":
-      return { kind: "string", ...(isPlain(kind.value.collation) ? {} : { collation: kind.value.collation }) };
-    case "char":
-      return { kind: "char", length: kind.value.length };
-    case "varChar":
-      return { kind: "varchar", length: kind.value.length };
-    case "decimal":
-      return { kind: "decimal", precision: kind.value.precision ?? 10, scale: kind.value.scale ?? 0 };
-    case "time":
-      return { kind: "time", precision: kind.value.precision ?? 6 };
-    case "yearMonthInterval":
-      return { kind: "interval year month", ...units(yearMonthUnits, kind.value) };
-    case "dayTimeInterval":
-      return { kind: "interval day time", ...units(dayTimeUnits, kind.value) };
-    case "geometry":
-    case "geography":
-      return { kind: kind.case, srid: kind.value.srid };
-    case "array":
-      return { kind: "array", element: typeOf(kind.value.elementType), containsNull: kind.value.containsNull };
-    case "map": {
-      const { keyType, valueType, valueContainsNull } = kind.value;
-      return { kind: "map", key: typeOf(keyType), value: typeOf(valueType), valueContainsNull };
-    }
-    case "struct":
-      return { kind: "struct", fields: message === undefined ? [] : fieldsOfSchema(message) };
-    case "udt": {
-      const { jvmClass, pythonClass, sqlType } = kind.value;
-      return { kind: "udt", name: jvmClass ?? pythonClass ?? "udt", sqlType: sqlType && typeOf(sqlType) };
-    }
-    default: {
-      const plain = kind?.case === undefined ? undefined : plainKinds[kind.case];
-      if (plain === undefined)
-        throw unreadable(`The Spark server sent a column of an unknown type: ${kind?.case ?? "none"}`);
-      return { kind: plain };
-    }
-  }
-}
-
-function isPlain(collation: string): boolean {
-  return collation === "" || collation === PLAIN_COLLATION;
-}
-
-/** Spark omits the widest units. */
-function units<U extends string>(
-  all: readonly U[],
-  { startField, endField }: { startField?: number | undefined; endField?: number | undefined },
-): { from: U; to: U } {
-  const [from, to] = [all[startField ?? 0], all[endField ?? all.length - 1]];
-  if (from === undefined || to === undefined) {
-    const sent = `${startField ?? 0} to ${endField ?? all.length - 1}`;
-    throw unreadable(`The Spark server sent an interval with unknown units: ${sent}`);
-  }
-  return { from, to };
 }

@@ -1,0 +1,254 @@
+import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyText } from "../../../test/support/any-text.ts";
+import { deepSchema, emptyMessages, field, wideSchema } from "../../../test/support/hostile-messages.ts";
+import { ConnectError } from "./connect-error.ts";
+import { ExecutePlanResponseSchema } from "./messages/base_pb.ts";
+import { DataTypeSchema } from "./messages/types_pb.ts";
+import { readMessage } from "./read-message.ts";
+import { readSchema } from "./read-schema.ts";
+import type { SparkType } from "./spark-type.ts";
+
+type Message = MessageInitShape<typeof DataTypeSchema>;
+type Kind = NonNullable<Message["kind"]>;
+/** A type as Spark sends it, and as it must be read. */
+type Example = readonly [Kind, SparkType];
+
+const MIB = 1024 * 1024;
+const MAX_INT = 2 ** 31 - 1;
+
+const examples: readonly Example[] = [
+  [{ case: "null", value: {} }, { kind: "void" }],
+  [{ case: "boolean", value: {} }, { kind: "boolean" }],
+  [{ case: "byte", value: {} }, { kind: "tinyint" }],
+  [{ case: "short", value: {} }, { kind: "smallint" }],
+  [{ case: "integer", value: {} }, { kind: "int" }],
+  [{ case: "long", value: {} }, { kind: "bigint" }],
+  [{ case: "float", value: {} }, { kind: "float" }],
+  [{ case: "double", value: {} }, { kind: "double" }],
+  [{ case: "binary", value: {} }, { kind: "binary" }],
+  [{ case: "date", value: {} }, { kind: "date" }],
+  [{ case: "timestamp", value: {} }, { kind: "timestamp" }],
+  [{ case: "timestampNtz", value: {} }, { kind: "timestamp_ntz" }],
+  [{ case: "calendarInterval", value: {} }, { kind: "interval" }],
+  [{ case: "variant", value: {} }, { kind: "variant" }],
+  [{ case: "string", value: {} }, { kind: "string" }],
+  [{ case: "string", value: { collation: "UTF8_BINARY" } }, { kind: "string" }],
+  [
+    { case: "string", value: { collation: "de_CI_AI" } },
+    { kind: "string", collation: "de_CI_AI" },
+  ],
+  [
+    { case: "char", value: {} },
+    { kind: "char", length: 0 },
+  ],
+  [
+    { case: "char", value: { length: 300 } },
+    { kind: "char", length: 300 },
+  ],
+  [
+    { case: "varChar", value: { length: MAX_INT } },
+    { kind: "varchar", length: MAX_INT },
+  ],
+  [
+    { case: "decimal", value: {} },
+    { kind: "decimal", precision: 10, scale: 0 },
+  ],
+  [
+    { case: "decimal", value: { precision: 38, scale: -5 } },
+    { kind: "decimal", precision: 38, scale: -5 },
+  ],
+  [
+    { case: "decimal", value: { precision: 0, scale: 18 } },
+    { kind: "decimal", precision: 0, scale: 18 },
+  ],
+  [
+    { case: "time", value: {} },
+    { kind: "time", precision: 6 },
+  ],
+  [
+    { case: "time", value: { precision: 0 } },
+    { kind: "time", precision: 0 },
+  ],
+  [
+    { case: "yearMonthInterval", value: {} },
+    { kind: "interval year month", from: "year", to: "month" },
+  ],
+  [
+    { case: "yearMonthInterval", value: { startField: 1, endField: 1 } },
+    { kind: "interval year month", from: "month", to: "month" },
+  ],
+  [
+    { case: "dayTimeInterval", value: {} },
+    { kind: "interval day time", from: "day", to: "second" },
+  ],
+  [
+    { case: "dayTimeInterval", value: { startField: 1, endField: 2 } },
+    { kind: "interval day time", from: "hour", to: "minute" },
+  ],
+  [
+    { case: "geometry", value: { srid: -1 } },
+    { kind: "geometry", srid: -1 },
+  ],
+  [
+    { case: "geography", value: { srid: 4326 } },
+    { kind: "geography", srid: 4326 },
+  ],
+  [
+    { case: "udt", value: {} },
+    { kind: "udt", name: "udt", sqlType: undefined },
+  ],
+  [
+    { case: "udt", value: { pythonClass: "p" } },
+    { kind: "udt", name: "p", sqlType: undefined },
+  ],
+  [
+    { case: "udt", value: { jvmClass: "", pythonClass: "p" } },
+    { kind: "udt", name: "", sqlType: undefined },
+  ],
+  [
+    { case: "struct", value: {} },
+    { kind: "struct", fields: [] },
+  ],
+];
+
+const name = fc.oneof(fc.constant(""), anyText(), anyText({ minLength: 100, maxLength: 300 }));
+
+const { type: anyType } = fc.letrec<{ type: Example }>((tie) => ({
+  type: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    fc.constantFrom(...examples),
+    fc.tuple(tie("type"), fc.boolean()).map(([[kind, element], containsNull]): Example => [
+      { case: "array", value: { elementType: { kind }, containsNull } },
+      { kind: "array", element, containsNull },
+    ]),
+    fc
+      .tuple(tie("type"), tie("type"), fc.boolean())
+      .map(([[keyKind, key], [kind, value], valueContainsNull]): Example => [
+        { case: "map", value: { keyType: { kind: keyKind }, valueType: { kind }, valueContainsNull } },
+        { kind: "map", key, value, valueContainsNull },
+      ]),
+    fc.tuple(tie("type"), name).map(([[kind, sqlType], jvmClass]): Example => [
+      { case: "udt", value: { jvmClass, pythonClass: "p", sqlType: { kind } } },
+      { kind: "udt", name: jvmClass, sqlType },
+    ]),
+    fc.array(fc.tuple(name, tie("type"), fc.boolean()), { maxLength: 5 }).map((fields): Example => [
+      {
+        case: "struct",
+        value: { fields: fields.map(([of, [kind], nullable]) => ({ name: of, dataType: { kind }, nullable })) },
+      },
+      { kind: "struct", fields: fields.map(([of, [, type], nullable]) => ({ name: of, type, nullable })) },
+    ]),
+  ),
+}));
+
+function written(kind: Kind): Uint8Array {
+  return toBinary(DataTypeSchema, create(DataTypeSchema, { kind }));
+}
+
+function withColumn(kind: Kind): Uint8Array {
+  return written({ case: "struct", value: { fields: [{ name: "c", dataType: { kind }, nullable: true }] } });
+}
+
+function read(response: Uint8Array): ReturnType<typeof readSchema> {
+  return readSchema(readMessage(ExecutePlanResponseSchema, response).message.schema);
+}
+
+/** The error must be one that fails the statement. */
+function refusal(schema: Uint8Array): string {
+  try {
+    readSchema(schema);
+  } catch (error) {
+    if (error instanceof ConnectError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+const [STRUCT, FIELDS, NAME, DATA_TYPE, NULLABLE, METADATA] = [21, 1, 1, 2, 3, 4];
+const [INTEGER, LONG, STRING, FUTURE] = [6, 7, 11, 99];
+const empty = Buffer.alloc(0);
+const number = (of: number, value: number): Buffer => Buffer.from([of * 8, value]);
+const column = (...parts: readonly Buffer[]): Buffer => field(STRUCT, field(FIELDS, Buffer.concat(parts)));
+const ofType = (of: number): Buffer => field(DATA_TYPE, field(of, empty));
+
+describe("a schema", () => {
+  it("has an example of every kind of type", () => {
+    const kinds = new Set<string | undefined>([...examples.map(([{ case: of }]) => of), "array", "map"]);
+    expect(kinds).toEqual(new Set(DataTypeSchema.fields.map(({ localName }) => localName)));
+  });
+
+  it.each(examples)("is read with a column of %j", (kind, type) => {
+    expect(readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
+  });
+
+  it("is read as protobuf writes it, however nested", () => {
+    fc.assert(
+      fc.property(anyType, ([kind, type]) => {
+        expect(readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
+      }),
+    );
+  });
+
+  it("may have 20000 fields", () => {
+    expect(read(wideSchema(20_000))).toHaveLength(20_000);
+    expect(() => read(wideSchema(20_001))).toThrow("a schema of more than 20000 fields");
+  });
+
+  it("may have 2 MiB, besides what is skipped", () => {
+    const metadata = field(METADATA, Buffer.alloc(3 * MIB));
+    const large = column(field(NAME, Buffer.alloc(2 * MIB - 100, "x")), ofType(LONG), metadata);
+    expect(readSchema(large)).toHaveLength(1);
+    expect(() => read(wideSchema(1, "x".repeat(2 * MIB)))).toThrow("a schema of more than 2048 KiB");
+  });
+
+  it("may have 100 levels", () => {
+    expect(read(deepSchema(100))).toHaveLength(1);
+    expect(() => read(deepSchema(101))).toThrow("a schema of more than 100 levels");
+  });
+});
+
+describe("what Spark does not send in a schema", () => {
+  it("is refused if it is cut anywhere", () => {
+    const whole = withColumn({ case: "map", value: { keyType: { kind: { case: "string", value: {} } } } });
+    for (let length = 0; length < whole.length; length += 1) {
+      expect(refusal(whole.subarray(0, length)), `${length} bytes`).not.toBe("");
+    }
+  });
+
+  it("is refused or read, but never breaks Headgate", () => {
+    const changed = fc.tuple(anyType, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }));
+    fc.assert(
+      fc.property(changed, ([[kind], changes]) => {
+        const bytes = withColumn(kind);
+        for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+        refusal(bytes);
+      }),
+    );
+  });
+
+  it.each([
+    ["a type of no kind", column(field(DATA_TYPE, empty)), "a column of an unknown type: none"],
+    ["a type of a future kind", column(ofType(FUTURE)), "a column of an unknown type: none"],
+    ["a column without a type", column(field(NAME, empty)), "a column of an unknown type: none"],
+    ["a name that is a number", column(number(NAME, 1), ofType(LONG)), "field 1 has a wrong type"],
+    ["a flag with a length", column(field(NULLABLE, empty), ofType(LONG)), "field 3 has a wrong type"],
+    ["a kind that is a number", column(field(DATA_TYPE, number(INTEGER, 0))), "field 6 has a wrong type"],
+    ["a name that is not UTF-8", column(field(NAME, Buffer.from([0xff])), ofType(LONG)), "cannot be read"],
+    ["a field beyond its message", column(Buffer.from([0x0a, 9])), "field 1 is longer than its message"],
+    ["a group", column(Buffer.from([0x2b])), "wire type 3 is not used by Spark"],
+    ["unknown units", withColumn({ case: "dayTimeInterval", value: { endField: 4 } }), "unknown units: 0 to 4"],
+    ["no columns", written({ case: "long", value: {} }), "A result of type bigint has no columns"],
+    ["fields that are repeated", column(emptyMessages(NAME, 200_000)), "a schema of more than 20000 fields"],
+    ["fields that are unknown", column(emptyMessages(METADATA, 200_000)), "a schema of more than 20000 fields"],
+  ])("is refused: %s", (_, schema, message) => {
+    expect(refusal(schema)).toContain(message);
+  });
+
+  it("counts as sent last if it is sent twice", () => {
+    const twice = [ofType(LONG), field(NAME, Buffer.from("a")), field(NAME, Buffer.from("b"))];
+    const type = field(DATA_TYPE, Buffer.concat([field(INTEGER, empty), field(STRING, empty)]));
+    expect(readSchema(column(...twice, type))).toEqual([{ name: "b", type: { kind: "string" }, nullable: false }]);
+  });
+});

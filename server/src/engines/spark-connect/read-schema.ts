@@ -1,0 +1,283 @@
+/**
+ * Reads the schema of a result from its bytes, because protobuf's parser would create three objects for each column. A
+ * repeated field counts each time, but only the last one is read.
+ */
+import { WireType } from "@bufbuild/protobuf/wire";
+import { type ConnectError, parseError, unreadable } from "./connect-error.ts";
+import { MessageFields, wireTypeOf } from "./message-fields.ts";
+import {
+  DataType_StructFieldSchema,
+  DataType_StructSchema,
+  DataTypeSchema,
+  type DataType,
+} from "./messages/types_pb.ts";
+import { dayTimeUnits, type SparkField, type SparkType, yearMonthUnits } from "./spark-type.ts";
+
+const KIB = 1024;
+/** Without what is skipped, such as the metadata of columns. */
+const MAX_BYTES = 2 * KIB * KIB;
+/** Columns, fields of structs, elements of arrays, keys and values of maps. */
+const MAX_FIELDS = 20_000;
+const MAX_LEVELS = 100;
+/** On the wire. Spark writes at most nine for a field of the schema. */
+const MAX_PARTS = 10 * MAX_FIELDS;
+
+/** A column has at least nine bytes. */
+const BYTES_PER_FIELD = 8;
+
+/** About microseconds for reading a schema of that size and for what is done with the columns then. */
+export function costOfSchema(bytes: number): number {
+  return Math.min(bytes / BYTES_PER_FIELD, MAX_FIELDS);
+}
+
+/** Fails with a `ConnectError` that names the limit. */
+export function readSchema(bytes: Uint8Array): readonly SparkField[] {
+  try {
+    const type = new SchemaReader(bytes).read(0, bytes.length, 0);
+    if (type.kind !== "struct") throw unreadable(`A result of type ${type.kind} has no columns`);
+    return type.fields;
+  } catch (error) {
+    throw parseError(error);
+  }
+}
+
+function tooLarge(limit: string): ConnectError {
+  return unreadable(`The Spark server sent a schema of more than ${limit}`);
+}
+
+type Kind = NonNullable<DataType["kind"]["case"]>;
+
+// These are the names of the fields of `kind`, from which the type is generated.
+const kinds = new Map(DataTypeSchema.fields.map(({ number, localName }) => [number, localName as Kind]));
+
+const plainTypes: Partial<Record<Kind, SparkType>> = {
+  null: { kind: "void" },
+  boolean: { kind: "boolean" },
+  byte: { kind: "tinyint" },
+  short: { kind: "smallint" },
+  integer: { kind: "int" },
+  long: { kind: "bigint" },
+  float: { kind: "float" },
+  double: { kind: "double" },
+  binary: { kind: "binary" },
+  date: { kind: "date" },
+  timestamp: { kind: "timestamp" },
+  timestampNtz: { kind: "timestamp_ntz" },
+  calendarInterval: { kind: "interval" },
+  variant: { kind: "variant" },
+};
+
+/** Spark's default collation, which is not shown. */
+const PLAIN_COLLATION = "UTF8_BINARY";
+
+interface WantedField {
+  readonly number: number;
+  readonly wireType: WireType;
+}
+
+function fieldsOf(kind: Kind, ...names: readonly string[]): readonly WantedField[] {
+  return names.map((name) => {
+    const field = DataTypeSchema.field[kind].message?.field[name];
+    if (field === undefined) throw new Error(`Spark's type ${kind} has no field ${name}`);
+    const { number, message, scalar } = field;
+    return { number, wireType: message === undefined ? wireTypeOf(scalar) : WireType.LengthDelimited };
+  });
+}
+
+const wanted = {
+  string: fieldsOf("string", "collation"),
+  char: fieldsOf("char", "length"),
+  varChar: fieldsOf("varChar", "length"),
+  decimal: fieldsOf("decimal", "precision", "scale"),
+  time: fieldsOf("time", "precision"),
+  yearMonthInterval: fieldsOf("yearMonthInterval", "startField", "endField"),
+  dayTimeInterval: fieldsOf("dayTimeInterval", "startField", "endField"),
+  geometry: fieldsOf("geometry", "srid"),
+  geography: fieldsOf("geography", "srid"),
+  array: fieldsOf("array", "elementType", "containsNull"),
+  map: fieldsOf("map", "keyType", "valueType", "valueContainsNull"),
+  udt: fieldsOf("udt", "jvmClass", "pythonClass", "sqlType"),
+};
+
+// Most of a schema consists of these.
+const FIELDS = DataType_StructSchema.field.fields.number;
+const NAME = DataType_StructFieldSchema.field.name.number;
+const DATA_TYPE = DataType_StructFieldSchema.field.dataType.number;
+const NULLABLE = DataType_StructFieldSchema.field.nullable.number;
+
+class SchemaReader {
+  readonly #fields: MessageFields;
+  #types = 0;
+  #parts = 0;
+  #byteCount = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#fields = new MessageFields(bytes);
+  }
+
+  /** `level`: how many types are around it. */
+  read(start: number, end: number, level: number): SparkType {
+    this.#types += 1;
+    // The whole result is a type, too.
+    if (this.#types > MAX_FIELDS + 1) throw tooLarge(`${MAX_FIELDS} fields`);
+    if (level > MAX_LEVELS) throw tooLarge(`${MAX_LEVELS} levels`);
+    const fields = this.#fields;
+    let kind: Kind | undefined;
+    let value = 0;
+    for (let at = start; at < end;) {
+      at = this.#visit(at, end);
+      const found = kinds.get(fields.number);
+      if (found === undefined) continue;
+      fields.expect(WireType.LengthDelimited);
+      kind = found;
+      value = fields.value;
+    }
+    return this.#typeOf(kind, value, level);
+  }
+
+  #typeOf(kind: Kind | undefined, message: number, level: number): SparkType {
+    switch (kind) {
+      case "string": {
+        const [collation] = this.#find(message, wanted.string);
+        const name = this.#text(collation) ?? "";
+        return name === "" || name === PLAIN_COLLATION ? { kind } : { kind, collation: name };
+      }
+      case "char":
+      case "varChar": {
+        const [length] = this.#find(message, wanted[kind]);
+        return { kind: kind === "char" ? "char" : "varchar", length: this.#fields.integer(length) ?? 0 };
+      }
+      case "decimal": {
+        const [precision, scale] = this.#find(message, wanted.decimal);
+        return { kind, precision: this.#fields.integer(precision) ?? 10, scale: this.#fields.integer(scale) ?? 0 };
+      }
+      case "time": {
+        const [precision] = this.#find(message, wanted.time);
+        return { kind, precision: this.#fields.integer(precision) ?? 6 };
+      }
+      case "yearMonthInterval":
+        return { kind: "interval year month", ...this.#units(message, wanted[kind], yearMonthUnits) };
+      case "dayTimeInterval":
+        return { kind: "interval day time", ...this.#units(message, wanted[kind], dayTimeUnits) };
+      case "geometry":
+      case "geography": {
+        const [srid] = this.#find(message, wanted[kind]);
+        return { kind, srid: this.#fields.integer(srid) ?? 0 };
+      }
+      case "array": {
+        const [element, containsNull] = this.#find(message, wanted.array);
+        return { kind, element: this.#type(element, level), containsNull: this.#fields.flag(containsNull) };
+      }
+      case "map": {
+        const [key, value, containsNull] = this.#find(message, wanted.map);
+        return {
+          kind,
+          key: this.#type(key, level),
+          value: this.#type(value, level),
+          valueContainsNull: this.#fields.flag(containsNull),
+        };
+      }
+      case "struct":
+        return { kind, fields: this.#structFields(message, level) };
+      case "udt": {
+        const [jvmClass, pythonClass, sqlType] = this.#find(message, wanted.udt);
+        const name = this.#text(jvmClass ?? pythonClass) ?? "udt";
+        return { kind, name, sqlType: sqlType === undefined ? undefined : this.#type(sqlType, level) };
+      }
+      default: {
+        const plain = kind === undefined ? undefined : plainTypes[kind];
+        if (plain === undefined)
+          throw unreadable(`The Spark server sent a column of an unknown type: ${kind ?? "none"}`);
+        return plain;
+      }
+    }
+  }
+
+  #structFields(message: number, level: number): SparkField[] {
+    const fields = this.#fields;
+    const found: SparkField[] = [];
+    const end = fields.open(message);
+    for (let at = fields.content; at < end;) {
+      at = this.#visit(at, end);
+      if (fields.number !== FIELDS) continue;
+      fields.expect(WireType.LengthDelimited);
+      found.push(this.#structField(fields.content, at, level));
+    }
+    return found;
+  }
+
+  #structField(start: number, end: number, level: number): SparkField {
+    const fields = this.#fields;
+    let name: number | undefined;
+    let type: number | undefined;
+    let nullable: number | undefined;
+    for (let at = start; at < end;) {
+      at = this.#visit(at, end);
+      if (fields.number === NAME) {
+        fields.expect(WireType.LengthDelimited);
+        name = fields.value;
+      } else if (fields.number === DATA_TYPE) {
+        fields.expect(WireType.LengthDelimited);
+        type = fields.value;
+      } else if (fields.number === NULLABLE) {
+        fields.expect(WireType.Varint);
+        nullable = fields.value;
+      }
+    }
+    return { name: this.#text(name) ?? "", type: this.#type(type, level), nullable: this.#fields.flag(nullable) };
+  }
+
+  /** Spark omits the widest units. */
+  #units<U extends string>(message: number, fields: readonly WantedField[], all: readonly U[]): { from: U; to: U } {
+    const [startField, endField] = this.#find(message, fields);
+    const [start, end] = [this.#fields.integer(startField) ?? 0, this.#fields.integer(endField) ?? all.length - 1];
+    const [from, to] = [all[start], all[end]];
+    if (from === undefined || to === undefined) {
+      throw unreadable(`The Spark server sent an interval with unknown units: ${start} to ${end}`);
+    }
+    return { from, to };
+  }
+
+  /** The values of the wanted fields of a message. Undefined: it was not sent. */
+  #find(message: number, wantedFields: readonly WantedField[]): (number | undefined)[] {
+    const fields = this.#fields;
+    const found: (number | undefined)[] = [];
+    const end = fields.open(message);
+    for (let at = fields.content; at < end;) {
+      at = this.#visit(at, end);
+      for (let index = 0; index < wantedFields.length; index += 1) {
+        const field = wantedFields[index];
+        if (field?.number !== fields.number) continue;
+        fields.expect(field.wireType);
+        found[index] = fields.value;
+      }
+    }
+    return found;
+  }
+
+  #visit(at: number, end: number): number {
+    this.#parts += 1;
+    if (this.#parts > MAX_PARTS) throw tooLarge(`${MAX_FIELDS} fields`);
+    const next = this.#fields.visit(at, end);
+    this.#countBytes(this.#fields.content - at);
+    return next;
+  }
+
+  #countBytes(count: number): void {
+    this.#byteCount += count;
+    if (this.#byteCount > MAX_BYTES) throw tooLarge(`${MAX_BYTES / KIB} KiB`);
+  }
+
+  #type(message: number | undefined, level: number): SparkType {
+    if (message === undefined) return this.#typeOf(undefined, 0, level);
+    const end = this.#fields.open(message);
+    return this.read(this.#fields.content, end, level + 1);
+  }
+
+  #text(at: number | undefined): string | undefined {
+    if (at === undefined) return undefined;
+    const end = this.#fields.open(at);
+    this.#countBytes(end - this.#fields.content);
+    return this.#fields.text(at);
+  }
+}
