@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { runProgram, submitProgram } from "../../test/support/programs.ts";
-import { stubDriver } from "../../test/support/stub-driver.ts";
+import { REFUSED_PROGRAM, stubDriver } from "../../test/support/stub-driver.ts";
+import { withoutId } from "../../test/support/without-id.ts";
 import { commandFiles } from "./execution/command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
@@ -91,14 +92,31 @@ describe("GET commands/<id>/results", () => {
     }
   });
 
-  test("is refused before the end, and after a failure or a cancel", async () => {
+  test("is refused before the end, and returns what a program printed before it was cancelled", async () => {
     const account = await given.account();
     const { id } = await held(account, "echo x");
     await account.get(`/commands/${id}/results`).refused(422, /ended/);
+    await expect.poll(() => account.get(`/commands/${id}/logs`).reply(), PATIENCE).toMatchObject({ text: "x\n" });
     await account.put(`/commands/${id}`);
     expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toBe("cancelled");
-    await account.get(`/commands/${id}/results`).refused(422, /cancelled/);
-    const failed = await runProgram(account, "echo x; exit 3");
+    expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: true, results: "x\n" });
+  });
+
+  test("returns what the last attempt of a failed program printed, until it is removed", async () => {
+    const account = await given.account();
+    const id = await runProgram(account, 'echo "printed $ATTEMPT"; exit 3', { retry: 1, retry_delay: 0 });
+    expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: true, results: "printed 2\n" });
+    expect(await bytesOf(account, `/commands/${id}/results?format=raw`)).toEqual(Buffer.from("printed 2\n"));
+    const { result_location: location } = await account.get(`/commands/${id}/results?inline=false`);
+    expect(readFileSync(new URL(location[0]), "utf8")).toBe("printed 2\n");
+    expect((await account.get(`/commands/${id}/status_with_results`)).results).toBe(null);
+    rmSync(filesOf(account, id, 2).output);
+    await account.get(`/commands/${id}/results`).refused(422, /removed/);
+  });
+
+  test("is refused with the state of a program that never began", async () => {
+    const account = await given.account();
+    const failed = await runProgram(account, REFUSED_PROGRAM);
     await account.get(`/commands/${failed}/results`).refused(422, /failed/);
     await account.get(`/commands/${failed}/results?format=raw`).refused(422, /failed/);
   });
@@ -204,7 +222,8 @@ describe("a user who may not read commands", () => {
       expect((await user.get(`/commands/${id}/${what}`).reply()).status).toBe(200);
       await (await given.member(account)).get(`/commands/${id}/${what}`).refused(403);
       const foreign = await other.get(`/commands/${id}/${what}`).refused(404);
-      expect(foreign.text).toBe((await other.get(`/commands/987654321/${what}`).refused(404)).text);
+      const unknown = await other.get(`/commands/987654321/${what}`).refused(404);
+      expect(withoutId(foreign, id)).toBe(withoutId(unknown, "987654321"));
     },
   );
 });

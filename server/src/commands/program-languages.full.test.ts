@@ -61,6 +61,8 @@ object Report {
 }
 `;
 
+const pythonSession = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n";
+
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a program", () => {
   const spark = useSpark();
@@ -79,7 +81,8 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     const result = command.status === "done" ? await spark.account.get(`/commands/${id}/results`) : undefined;
     const jobs = await spark.account.get(`/commands/${id}/jobs`);
     const { status, progress } = command;
-    return { id, status, progress, log, exitCode: attempts[0]?.exit_code, output: result?.results, jobs };
+    const { exit_code: exitCode, cause } = attempts[0] ?? {};
+    return { id, status, progress, log, exitCode, cause, output: result?.results, jobs };
   }
 
   it(
@@ -111,6 +114,68 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       expect({ status, exitCode }, log).toEqual({ status: "error", exitCode: 3 });
       expect(log).toContain("letters: 8\n");
       expect(log).toContain("partitions: 7\n");
+    },
+    RUN_MS,
+  );
+
+  it.each([
+    {
+      of: "Python that reads S3 without keys",
+      body: { language: "python", program: `${pythonSession}spark.read.csv("s3://a-bucket/a.csv")` },
+      cause:
+        /^AccessDeniedException: .*the account has no keys for S3: set storage_access_key .*\(line 3\); exit code 1$/,
+    },
+    {
+      of: "Python that reads a path that does not exist",
+      body: { language: "python", program: `${pythonSession}spark.read.parquet("/nowhere")` },
+      cause: /^AnalysisException: \[PATH_NOT_FOUND\] .*\/nowhere.*\(line 3\); exit code 1$/,
+    },
+    {
+      of: "Scala that reads a table that does not exist",
+      body: { language: "scala", program: 'println(1)\nspark.table("nowhere").show()' },
+      cause: /^ExtendedAnalysisException: \[TABLE_OR_VIEW_NOT_FOUND\] .*\(line 2\); exit code 1$/,
+    },
+    {
+      of: "Python that ends with a text",
+      body: { language: "python", program: `${pythonSession}import sys\nsys.exit("no input for 2026-11-15")` },
+      cause: /^no input for 2026-11-15; exit code 1$/,
+    },
+  ])(
+    "of $of has that as its cause, and as the end of its log",
+    async ({ body, cause }) => {
+      const ended = await run(body);
+      expect(ended.cause, ended.log).toMatch(cause);
+      expect(ended.log.endsWith(`headgate: ${ended.cause}\n`), ended.log).toBe(true);
+      expect([...loggersIn(ended.log)].filter((name) => name.startsWith("INFO "))).toEqual(["INFO SparkContext"]);
+    },
+    RUN_MS,
+  );
+
+  it.each([
+    {
+      of: "Python that does not exist",
+      body: { cmdline: "spark-submit /tmp/missing.py 1 2" },
+      cause: /^can't open file '\/tmp\/missing.py': .*No such file or directory; exit code 2$/,
+    },
+    {
+      of: "a jar that does not exist",
+      body: { cmdline: "spark-submit --class X /tmp/missing.jar" },
+      cause: /^the jar \/tmp\/missing.jar does not exist; exit code 101: the main class was not found$/,
+    },
+    {
+      of: "Scala without the class that should run",
+      body: {
+        language: "scala",
+        program: "object A { def main(args: Array[String]): Unit = () }",
+        arguments: "--class B",
+      },
+      cause: /^nothing to run: there is no main method in B; exit code 1$/,
+    },
+  ])(
+    "of $of never begins, and says so as its cause",
+    async ({ body, cause }) => {
+      const ended = await run(body);
+      expect(ended.cause, ended.log).toMatch(cause);
     },
     RUN_MS,
   );
@@ -181,6 +246,8 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       expect(jobs.length).toBeGreaterThan(0);
       expect(output).toBe("n=3\none|two words\n");
       expect(log).toContain("a word for the log\n");
+      const failed = await run({ language: "R", program: 'cat(1)\nstop("no rows today")' });
+      expect(failed.cause, failed.log).toMatch(/no rows today; exit code 1$/);
     },
   );
 });

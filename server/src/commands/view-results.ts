@@ -1,12 +1,13 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OneOf } from "../http/schema.ts";
-import { invalid } from "../lib/fault.ts";
+import { invalid, type Rule } from "../lib/fault.ts";
 import { findCommandOutcome, READ_COMMANDS, CommandParams } from "./view-command.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
 import type { LocateResult } from "./publishing/locate-result.ts";
 import { RESULT_FORMATS, type WithResults } from "./results/command-result.ts";
 import type { CommandStatus } from "./store/command-row.ts";
+import type { CommandOutcome } from "./store/outcome.ts";
 
 const Results = Type.Object({
   inline: Type.Boolean({
@@ -26,7 +27,8 @@ const Results = Type.Object({
 export const viewResults = operation({
   id: "command_results",
   summary: "Read the results of a command",
-  description: "The results of a script with several statements are those of the last one that returns rows.",
+  description:
+    "The results of a script with several statements are those of the last one that returns rows. A program's output is available after a failure or a cancel, too.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/results" },
@@ -63,14 +65,14 @@ export const viewResults = operation({
   find: findCommandOutcome,
 
   async handle({ found, query, ...request }, services: WithResults & WithOtherNodes & { locateResult: LocateResult }) {
-    if (found.status !== "done") throw invalid("results", WITHOUT_RESULTS[found.status]);
+    if (!services.commandResults.mayExist(found)) throw invalid("results", withoutResults(found.status));
     const { format, inline: mayBeInline = true, include_headers: includeHeaders = false, raw = false } = query;
     const answer = await services.otherNodes.forward(found, request);
     if (answer !== undefined) return answer;
     // Before anything is rendered or uploaded.
     request.requireSlot("stream");
     const result = await services.commandResults.of(found);
-    if (result === undefined) throw invalid("results", "of this command have been removed from the server");
+    if (result === undefined) throw invalid("results", whyAbsent(found));
     const options = { includeHeaders, raw };
     if (format !== undefined) return result.stream(format, options);
     const { inlineLimitBytes } = services.commandResults;
@@ -81,7 +83,18 @@ export const viewResults = operation({
   },
 });
 
-const WITHOUT_RESULTS: Record<Exclude<CommandStatus, "done">, string> = {
+/** A program that never began has printed nothing that could be removed. */
+function whyAbsent({ status, resultBytes }: CommandOutcome): Rule {
+  return status === "done" || (resultBytes ?? 0) > 0 ? REMOVED : withoutResults(status);
+}
+
+const REMOVED: Rule = "of this command have been removed from the server";
+
+function withoutResults(status: CommandStatus): Rule {
+  return status === "done" ? REMOVED : WITHOUT_RESULTS[status];
+}
+
+const WITHOUT_RESULTS: Record<Exclude<CommandStatus, "done">, Rule> = {
   waiting: "are available when the command has ended; it is waiting",
   running: "are available when the command has ended; it is running",
   cancelling: "are not available: the command is being cancelled",

@@ -28,7 +28,7 @@ export interface RunnerOptions {
 
 /** How often progress is read and the runner is checked. A new status is noticed at once. */
 const POLL_INTERVAL_MS = 1000;
-/** The end of a log in which the reason of a failure is looked for. */
+/** How much of the end of a log is searched for the reason of a failure. */
 const LOG_TAIL_BYTES = 128 * 1024;
 export const GRACE_SECONDS = 10;
 /** A runner that has not reacted to a cancel by then is killed. */
@@ -158,7 +158,8 @@ export class RunnerRun implements LiveRun {
   }
 
   async #failureOf(exitCode: number): Promise<End> {
-    const logTail = await readTail(this.#files.log, LOG_TAIL_BYTES);
+    // A log that cannot be read must not keep a run from ending.
+    const logTail = await readTail(this.#files.log, LOG_TAIL_BYTES).catch(() => "");
     return { kind: "failed", cause: this.#describeFailure(exitCode, logTail) };
   }
 }

@@ -11,7 +11,7 @@ export interface ResultOptions {
   readonly raw: boolean;
 }
 
-/** The result of a command that is done: the output of a program, the rows of a query, or nothing. */
+/** The result of a command that has ended: the output of a program, the rows of a query, or nothing. */
 export interface CommandResult {
   /** A JSON object of the fields, with the text as the last field. Undefined: the text has `limitBytes` or more. */
   inline(
@@ -25,11 +25,13 @@ export interface CommandResult {
   readonly content: Content;
 }
 
-/** The results of commands that are done. */
+/** The results of commands that have ended. */
 export interface CommandResults {
+  /** False before the end, and after a failure or a cancel unless the command is a program. */
+  mayExist(command: CommandOutcome): boolean;
   /** A result of this size or more, as text, is put into the account's storage instead of a reply. */
   readonly inlineLimitBytes: number;
-  /** Undefined: it was removed. */
+  /** Only if it may exist. Undefined: it was removed, or the program never began. */
   of(command: CommandOutcome): Promise<CommandResult | undefined>;
 }
 

@@ -4,6 +4,7 @@ import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
 import { unreachableNode, type OtherNodes } from "../output/other-nodes.ts";
+import { hasEnded } from "../store/command-row.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 import { filePart, type TextPart, type CommandFilesOf, type CommandTexts } from "../output/command-text.ts";
 import {
@@ -25,6 +26,8 @@ import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
  * pass off a file as rows, and a removed result is not taken for an empty one.
  */
 export interface ResultSource {
+  /** Whether a command that failed or was cancelled has a result: the output up to then. */
+  readonly outlastsFailure: boolean;
   /** Reads the files of the last attempt. Undefined: they were removed. */
   local(command: ResultOwner, files: AttemptFiles): Promise<CommandResult | undefined>;
   /** Reads the text that another node has published. */
@@ -33,6 +36,7 @@ export interface ResultSource {
 
 /** The standard output. */
 export const printedResults: ResultSource = {
+  outlastsFailure: true,
   async local(_, { output }) {
     const text = await filePart(output);
     return text === undefined ? undefined : printedResult(text);
@@ -43,6 +47,7 @@ export const printedResults: ResultSource = {
 /** Rows and columns. */
 export function tableResults(renderer: ResultRenderer): ResultSource {
   return {
+    outlastsFailure: false,
     async local({ resultBytes }, { folder }) {
       const spool = await findResult(folder);
       if (spool !== undefined) return tableResult(spool, renderer);
@@ -73,11 +78,15 @@ export function commandResults(
 ): CommandResults {
   return {
     inlineLimitBytes,
+    mayExist: (command) => command.status === "done" || (hasEnded(command.status) && sourceOf(command).outlastsFailure),
     async of(command) {
       const nodeId = command.nodes.at(-1);
       if (nodes.isHere(nodeId)) return local.of(command);
       const text = await texts.result(command);
-      return text === undefined ? undefined : sourceOf(command).published(text, nodeId);
+      if (text !== undefined) return sourceOf(command).published(text, nodeId);
+      // Only the results of commands that are done are published without a request.
+      if (command.status !== "done") throw unreachableNode(nodeId);
+      return undefined;
     },
   };
 }

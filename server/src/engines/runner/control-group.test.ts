@@ -39,7 +39,7 @@ test("a group has the limits of its run, holds its process and names the limit t
   writeFileSync(join(root, "run", "memory.events"), "oom 0\noom_kill 2\noom_group_kill 1\n");
   expect(group?.excess()).toMatch(/^the machine ran out of memory/);
   writeFileSync(join(root, "run", "memory.events"), "oom 1\noom_kill 2\noom_group_kill 1\n");
-  expect(group?.excess()).toMatch(/^too much memory: .* its limit is 1m \(HEADGATE_RUN_MEMORY\)$/);
+  expect(group?.excess()).toMatch(/^too much memory: .* its limit is 1m: use less, or .* raise HEADGATE_RUN_MEMORY$/);
   writeFileSync(join(root, "run", "pids.events"), "max 3\n");
   expect(group?.excess()).toBe("too many processes: HEADGATE_RUN_PROCESSES allows 40");
 });

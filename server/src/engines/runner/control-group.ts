@@ -34,7 +34,8 @@ function cpuWeight(nice: number): number {
 
 /** The same message whether the kernel or the runner enforces the limit. */
 export function memoryLimitMessage(seen: string, limitBytes: number): string {
-  return `too much memory: ${seen}, and its limit is ${sizeText(limitBytes)} (HEADGATE_RUN_MEMORY)`;
+  const cure = "use less, or ask the operator to raise HEADGATE_RUN_MEMORY";
+  return `too much memory: ${seen}, and its limit is ${sizeText(limitBytes)}: ${cure}`;
 }
 
 /** The files of a group and their contents, in the order of writing. */

@@ -104,6 +104,20 @@ describe("a driver's command line", () => {
     );
   });
 
+  it("logs warnings only, unless the program or its configuration of log4j has another level", () => {
+    const levelIn = ({ propertiesText }: { propertiesText: string }) =>
+      /^spark\.log\.level=(.*)$/m.exec(propertiesText)?.[1];
+    const ownFile = "-Dlog4j2.configurationFile=file:///in/log4j2.xml";
+    expect(levelIn(driverCommandLine(run))).toBe("WARN");
+    expect(levelIn(driverCommandLine(withArguments("--conf", "spark.log.level=INFO")))).toBe("INFO");
+    expect(levelIn(driverCommandLine(withArguments("--driver-java-options", `-Dx=1 ${ownFile}`)))).toBe(undefined);
+    expect(levelIn(driverCommandLine(withArguments("--conf", `spark.driver.extraJavaOptions=${ownFile}`)))).toBe(
+      undefined,
+    );
+    const properties = { "spark.driver.defaultJavaOptions": "-Dlog4j.configurationFile=/x.xml" };
+    expect(levelIn(driverCommandLine({ ...run, properties }))).toBe(undefined);
+  });
+
   it("accepts remote executors if the cluster's properties say so", () => {
     const properties = {
       "spark.master": "spark://10.0.0.7:7077",

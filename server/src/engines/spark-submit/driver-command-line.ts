@@ -98,7 +98,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     submission,
     fitsStandby: fitsStandby(options),
     env: { ...driverEnvironment(home, python), ...libraryPath(options) },
-    propertiesText: renderProperties(driverProperties({ ...run, properties })),
+    propertiesText: renderProperties({ ...logLevel(jvm.javaOptions), ...driverProperties({ ...run, properties }) }),
     memoryMiB,
     ignored: options.ignored,
   };
@@ -157,6 +157,15 @@ function jarsOf({ given, properties }: CheckedOptions): string | undefined {
 function libraryPath({ properties }: CheckedOptions): Record<string, string> {
   const folders = properties.get("spark.driver.extraLibraryPath");
   return folders === undefined ? {} : { LD_LIBRARY_PATH: folders };
+}
+
+/**
+ * Otherwise hundreds of lines about Spark's own work surround the few that the program writes. The setting is the level
+ * of log4j's root logger, so it is left out if the Java options name a configuration of log4j.
+ */
+function logLevel(javaOptions: readonly string[]): Record<string, string> {
+  const isConfigured = javaOptions.some((word) => /^-Dlog4j2?\.configuration(?:File)?=/.test(word));
+  return isConfigured ? {} : { "spark.log.level": "WARN" };
 }
 
 /** Includes the program's own properties, because our main class reads them before Spark does. */

@@ -87,11 +87,10 @@ function checkSystemProperty(word: string, field: string): void {
 function checkWord(word: string, name: string, field: string): void {
   if (portOptions.some((option) => option.test(word))) {
     const shown = /^-\w+(:\w+)?[\w.]*/.exec(word)?.[0] ?? word;
-    throw invalid(
-      field,
-      `may not have ${shown} in ${name}: programs of other accounts could connect to the port of a debugger or of ` +
-        "remote management and run code with this account's keys",
-    );
+    const danger =
+      "programs of other accounts could connect to the port of a debugger or of remote management and run code with " +
+      "this account's keys";
+    throw invalid(field, `may not have ${shown} in ${name}: ${danger}`);
   }
   if (optionsFile.test(word)) throw invalid(field, `may not name a file of Java options in ${name}: list the options`);
 }
