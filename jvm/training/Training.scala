@@ -10,7 +10,7 @@ import org.apache.hadoop.hive.metastore.HiveMetaStore
 import org.apache.hadoop.hive.conf.HiveConf
 import org.apache.spark.SparkContext
 
-import headgate.metastore.MetastoreServer
+import headgate.metastore.{MetastoreServer, WaitingClients}
 import headgate.program.ScalaProgram
 
 /**
@@ -30,11 +30,12 @@ object Training {
     conf.set("hive.metastore.schema.verification", "false")
     conf.set("hive.metastore.warehouse.dir", s"file://$folder/warehouse")
     val handler = HiveMetaStore.newRetryingHMSHandler("metastore", conf, false)
-    val server = new MetastoreServer(secret.getBytes(StandardCharsets.UTF_8), 0)
+    val clients = new WaitingClients(0)
+    val server = new MetastoreServer(secret.getBytes(StandardCharsets.UTF_8), clients)
     val thread = new Thread((() => server.serve(handler)): Runnable)
     thread.setDaemon(true)
     thread.start()
-    server.port
+    clients.socket.getLocalPort
   }
 
   def touchRest(context: SparkContext, folder: String): Unit = {

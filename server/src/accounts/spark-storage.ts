@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Database } from "../db/database.ts";
-import type { Contribution } from "../engines/spark-home/contribution.ts";
+import type { ContributedPart } from "../engines/spark-home/contribution.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { AccountServices } from "./account-services.ts";
 import { DEFAULT_REGION, storageFolder } from "./account-storage.ts";
@@ -11,26 +11,32 @@ import { readAccount } from "./store/account.ts";
 /**
  * The contribution of an account's storage to its Sparks: its own folder, and S3 with its own keys and endpoint. Tables
  * without a location are in the account's location on S3 if it has one, so that every node can read them, else in the
- * folder.
+ * folder. The defaults are for Sparks on this node: Sparks elsewhere lack our classes. `hasS3a`: whether the Spark of
+ * this node has s3a.
  */
 export function sparkStorage(
   db: Database,
   keys: KeyRing,
-  { dataDir, s3Endpoint }: AccountServices["accountSettings"],
-): (accountId: number) => Promise<Partial<Contribution>> {
+  { dataDir, s3Endpoint }: Pick<AccountServices["accountSettings"], "dataDir" | "s3Endpoint">,
+  hasS3a: () => boolean,
+): (accountId: number) => Promise<ContributedPart> {
   return async (accountId) => {
     const account = await readAccount(db.accountReader(accountId));
     const folder = storageFolder(dataDir, accountId);
     const tablesAt = (warehouse: string) => ({ "spark.sql.warehouse.dir": warehouse });
-    const own = { writable: [folder], properties: tablesAt(pathToFileURL(join(folder, "warehouse")).href) };
+    const own = {
+      writable: [folder],
+      defaults: hasS3a() ? WITHOUT_KEYS : WITHOUT_KEYS_AND_S3A,
+      properties: tablesAt(pathToFileURL(join(folder, "warehouse")).href),
+    };
     const accessKey = openCredential(keys, account, "storageAccessKey")?.reveal();
     const secretKey = openCredential(keys, account, "storageSecretKey")?.reveal();
     if (accessKey === undefined || secretKey === undefined) return own;
     const endpoint = account.storageEndpoint ?? s3Endpoint;
     const s3 = s3Properties(accessKey, secretKey, account.awsRegion ?? DEFAULT_REGION, endpoint);
     const place = s3Location(account.defaultLocation);
-    const tables = place === undefined ? own.properties : tablesAt(`${place}/warehouse`);
-    return { ...own, properties: { ...tables, ...s3 } };
+    const tables = place === undefined ? {} : tablesAt(`${place}/warehouse`);
+    return { ...own, properties: { ...own.properties, ...tables, ...s3 } };
   };
 }
 
@@ -43,11 +49,30 @@ function s3Location(location: string | null): string | undefined {
 const S3A = "spark.hadoop.fs.s3a";
 const FILE_SYSTEM = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
+/** Users write all three schemes. */
+const SCHEMES = { "spark.hadoop.fs.s3.impl": FILE_SYSTEM, "spark.hadoop.fs.s3n.impl": FILE_SYSTEM };
+
+/**
+ * A program can still use its own keys. By default no provider uses the role of the machine, which all accounts would
+ * share.
+ */
+const OWN_KEYS = [
+  "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+  "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+];
+
+/** The last provider, in `jvm/`, says which keys the account lacks. */
+const WITHOUT_KEYS = {
+  ...SCHEMES,
+  [`${S3A}.aws.credentials.provider`]: [...OWN_KEYS, "headgate.storage.NoAccountKeys"].join(","),
+};
+
+/** A program may bring s3a. Our provider was not compiled for it, and s3a fails if it cannot load a provider. */
+const WITHOUT_KEYS_AND_S3A = { ...SCHEMES, [`${S3A}.aws.credentials.provider`]: OWN_KEYS.join(",") };
+
 function s3Properties(accessKey: string, secretKey: string, region: string, endpoint: string | null) {
   return {
-    // Users write all three schemes.
-    "spark.hadoop.fs.s3.impl": FILE_SYSTEM,
-    "spark.hadoop.fs.s3n.impl": FILE_SYSTEM,
+    ...SCHEMES,
     [`${S3A}.access.key`]: accessKey,
     [`${S3A}.secret.key`]: secretKey,
     [`${S3A}.aws.credentials.provider`]: "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",

@@ -9,6 +9,7 @@ import { pinnedHadoop } from "./pinned-spark.ts";
 import type { Java } from "./find-java.ts";
 import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
+import { totalBytes, watchFolder } from "../set-up/watch-folder.ts";
 
 export interface PinnedJar {
   readonly group: string;
@@ -55,7 +56,8 @@ export async function fetchExtraJars(
   { signal, progress }: SetUpContext,
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
-    progress({ text: `Downloading ${jars.length} jars that Spark lacks` });
+    const text = `Downloading ${jars.length} jars that Spark lacks`;
+    progress({ text });
     const work = await mkdtemp(join(unfinished, "work-"));
     const fetched = join(work, "fetched");
     await mkdir(fetched);
@@ -79,7 +81,12 @@ export async function fetchExtraJars(
       join(work, "cache"),
     ];
     const pattern = join(fetched, "[artifact]-[revision].[ext]");
-    await mustRun("the download of jars by Ivy", [...ivy, ...files, "-retrieve", pattern], { signal, cwd: work });
+    const stopWatching = watchFolder(join(work, "cache"), (found) => progress({ text, bytes: totalBytes(found) }));
+    try {
+      await mustRun("the download of jars by Ivy", [...ivy, ...files, "-retrieve", pattern], { signal, cwd: work });
+    } finally {
+      stopWatching();
+    }
     for (const jar of jars) {
       const name = `${jar.artifact}-${jar.version}.jar`;
       await verify(join(fetched, name), jar);

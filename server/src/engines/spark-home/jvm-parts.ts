@@ -17,9 +17,15 @@ export interface JvmParts {
   readonly jar: string;
 }
 
+/** An operator's own Spark may lack s3a, or have one for an earlier AWS SDK. */
+export function hasS3a(classPath: readonly string[]): boolean {
+  const names = classPath.map((path) => basename(path));
+  return [/^hadoop-aws-\d/, /^(?:auth|bundle)-2\./].every((jar) => names.some((name) => jar.test(name)));
+}
+
 /** Named after the sources and the class path, so that another Spark or Java gets another folder. */
 export function jvmPartsFor(cacheDir: string, java: Java, sparkClassPath: readonly string[]): JvmParts {
-  const sources = sourceFiles().map((name) => [name, readFileSync(join(sourceFolder, name), "utf8")]);
+  const sources = sourceFiles(sparkClassPath).map((name) => [name, readFileSync(join(sourceFolder, name), "utf8")]);
   const digest = createHash("sha256")
     .update(JSON.stringify([compilerOptions, java.build, sparkClassPath.map((path) => basename(path)), sources]))
     .digest("hex")
@@ -39,12 +45,14 @@ export async function compileJvmParts(
     progress({ text: "Compiling Headgate's classes for Spark" });
     const jvm = [java.path, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", sparkClassPath.join(":")];
     const output = ["-d", join(unfinished, basename(jar))];
-    const argv = [...jvm, "scala.tools.nsc.Main", ...compilerOptions, ...output, ...sourceFiles()];
+    const argv = [...jvm, "scala.tools.nsc.Main", ...compilerOptions, ...output, ...sourceFiles(sparkClassPath)];
     await mustRun("the compilation of Headgate's Scala sources", argv, { signal, cwd: sourceFolder });
   });
 }
 
-function sourceFiles(): string[] {
+/** The classes in `storage/` extend those of s3a. */
+function sourceFiles(sparkClassPath: readonly string[]): string[] {
   const names = readdirSync(sourceFolder, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".scala")).sort();
+  const used = hasS3a(sparkClassPath) ? names : names.filter((name) => !name.startsWith("storage/"));
+  return used.filter((name) => name.endsWith(".scala")).sort();
 }

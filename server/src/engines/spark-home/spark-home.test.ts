@@ -12,6 +12,7 @@ import { argumentFile, parseLauncherOptions, withoutMissingModules } from "./lau
 import { parsePython } from "../set-up/find-python.ts";
 import { parseJavaSettings } from "./find-java.ts";
 import { runTool } from "../set-up/run-tool.ts";
+import { printSparsely } from "../set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 import { startSparkSetUp } from "./spark-set-up.ts";
 
@@ -148,6 +149,21 @@ it("ends a tool and its children when the set-up is stopped", async () => {
     },
   });
   await expect(running).rejects.toThrow("aborted");
+});
+
+it("prints a step outside of a terminal once, and again for each tenth of it and for each 200 MB", () => {
+  const lines: string[] = [];
+  const print = printSparsely((line) => lines.push(line));
+  for (const percent of [0, 5, 9, 10, 11, 19, 25]) print({ text: "Downloading", percent, bytes: percent * 1e6 });
+  for (const megabytes of [0, 150, 201, 399, 512]) print({ text: "Unpacking", bytes: megabytes * 1e6 });
+  expect(lines).toEqual([
+    "Downloading",
+    "Downloading (10 %)",
+    "Downloading (20 %)",
+    "Unpacking",
+    "Unpacking (200 MB)",
+    "Unpacking (400 MB)",
+  ]);
 });
 
 describe("the set-up in the background", () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
-import { describeStep, type SetUpStep, type ShowProgress } from "../set-up/set-up-step.ts";
+import { describeStep, printSparsely, type SetUpStep, type ShowProgress } from "../set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 
 /**
@@ -27,7 +27,7 @@ export type SetUpSpark = (signal: AbortSignal, progress: (step: SetUpStep) => vo
 
 export interface SparkSetUpOptions {
   readonly log: Log;
-  /** Shows the steps; undefined: each step is logged. */
+  /** Shows the steps; undefined: they are logged in a few lines. */
   readonly showProgress?: ShowProgress | undefined;
   readonly retryMs?: number;
 }
@@ -41,12 +41,11 @@ export function startSparkSetUp(
   const stopping = new AbortController();
   const { promise: ready, resolve } = Promise.withResolvers<SparkHome>();
   let state: SparkState = { state: "installing", detail: "Looking for Spark" };
-  let lastText = "";
+  const logStep = printSparsely((step) => log.info({ step }, "setting up Spark"));
   const progress = (step: SetUpStep): void => {
     state = { state: "installing", detail: describeStep(step) };
     if (showProgress !== undefined) showProgress({ ...step, text: `Setting up Spark: ${step.text}` });
-    else if (step.text !== lastText) log.info({ step: step.text }, "setting up Spark");
-    lastText = step.text;
+    else logStep(step);
   };
   const attempt = async (): Promise<boolean> => {
     try {

@@ -1,0 +1,15 @@
+package headgate.storage
+
+import org.apache.hadoop.fs.s3a.CredentialInitializationException
+import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider}
+
+/**
+ * The last provider of s3a for an account without keys. If the program has not brought keys of its own, this is the
+ * error that it sees; copies report the same.
+ */
+final class NoAccountKeys extends AwsCredentialsProvider {
+  override def resolveCredentials(): AwsCredentials =
+    throw new CredentialInitializationException(
+      "the account has no keys for S3: set storage_access_key and storage_secret_key of the account"
+    )
+}
