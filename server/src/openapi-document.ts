@@ -1,8 +1,9 @@
+import exampleAnswers from "../../api/example-answers.json" with { type: "json" };
 import packageJson from "../package.json" with { type: "json" };
+import { describeAccess } from "./access/describe-access.ts";
 import type { OperationAccess } from "./access/operation.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import type { OpenApiDocument } from "./http/openapi/document.ts";
-import type { AccessNote } from "./http/openapi/operation-entry.ts";
 import { endpoints } from "./routes.ts";
 
 /** The OpenAPI document of Headgate: its endpoints, with its access rules as text. */
@@ -12,6 +13,8 @@ export function headgateOpenApi(): OpenApiDocument {
     version: packageJson.version,
     description: DESCRIPTION,
     describeAccess,
+    guides: GUIDES,
+    answers: exampleAnswers,
   });
 }
 
@@ -20,36 +23,33 @@ export function openApiText(): string {
   return `${JSON.stringify(headgateOpenApi(), null, 2)}\n`;
 }
 
-export function describeAccess({ permission, alternatives, object, lists }: OperationAccess): AccessNote {
-  const shown =
-    typeof permission === "string"
-      ? permission
-      : {
-          ...permission,
-          ...(alternatives === undefined ? {} : { alternatives }),
-          ...(object === undefined ? {} : { object: { type: object.type, action: object.action } }),
-          ...(lists === undefined ? {} : { lists }),
-        };
-  const rest = { permission: shown, needsToken: permission !== "public", isHidden: permission === "operator" };
-  switch (permission) {
-    case "public":
-      return { ...rest, text: "Needs no token." };
-    case "member":
-      return { ...rest, text: "For every active member of the account." };
-    case "operator":
-      return { ...rest, text: "For operators of the installation; 404 for everyone else." };
-    default: {
-      const [resource, action] = permission.role.split(":");
-      const groups = permission.groups.join(" or ");
-      return {
-        ...rest,
-        text:
-          `For members of ${groups}, or of a group with a role that allows ${action} on ${resource}` +
-          `${object === undefined ? "" : ", unless a policy of the object decides otherwise"}.`,
-      };
-    }
-  }
-}
+/** Guides by tag; paths of the repository, where the server serves them, too. */
+const GUIDES: Readonly<Record<string, readonly string[]>> = {
+  Commands: [
+    "docs/commands.md",
+    "docs/programs.md",
+    "docs/queries.md",
+    "docs/copies.md",
+    "docs/table-refresh.md",
+    "docs/results.md",
+    "docs/command-states.md",
+  ],
+  Hive: ["docs/tables.md"],
+  Sensors: ["docs/sensors.md"],
+  Clusters: ["docs/clusters.md", "docs/policies.md"],
+  Apps: ["docs/clusters.md"],
+  Folders: ["docs/folders.md", "docs/policies.md"],
+  Notebooks: ["docs/notebooks.md", "docs/policies.md"],
+  Dashboards: ["docs/notebooks.md"],
+  Accounts: ["docs/accounts.md", "docs/storage.md"],
+  Users: ["docs/access.md"],
+  Groups: ["docs/access.md"],
+  Roles: ["docs/access.md"],
+  Policies: ["docs/policies.md"],
+  "IP whitelist": ["docs/access.md"],
+  Audit: ["docs/access.md"],
+  Operator: ["docs/operations.md", "docs/operations/nodes.md", "docs/accounts.md"],
+};
 
 const DESCRIPTION = `Management interface of a self-hosted control plane for Spark.
 
@@ -63,12 +63,12 @@ curl -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands/$COMMAND_ID/status_wi
 
 Every operation below has such a line. \`$TOKEN\` is your token, other variables such as \`$COMMAND_ID\` are ids from earlier responses, and \`{server}\` is the address of this server.
 
-**Paths.** The version is part of the path. Each operation is listed at its path in each version; operations that a newer version replaces are marked as deprecated. Every v1.2 path also exists under \`/api/v2\` (\`account\` also as \`accounts\`), \`/api/v1.3\` is another name of \`/api/v2\`, and \`/api/latest/<path>\` is the newest version that has the path. Clusters and apps have another form in v1.2, for clients of the original interface. Every path works with and without a trailing slash and with the suffix \`.json\`.
+**Paths.** The version is part of the path. Paths that a newer version replaces are marked as deprecated. Every v1.2 path also exists under \`/api/v2\` (\`account\` also as \`accounts\`), \`/api/v1.3\` is another name of \`/api/v2\`, and \`/api/latest/<path>\` is the newest version that has the path. Clusters and apps have another form in v1.2, for clients of the original interface. Every path works with and without a trailing slash and with the suffix \`.json\`.
 
 **Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string takes precedence.
 
 **Output.** Success is always 200. Every refusal has the schema \`Error\`, and every response has the header \`X-Request-Id\`.
 
-**Names.** In keys and paths, \`svc\` stands for the prefix of the deployment (HEADGATE_IDENTIFIER_PREFIX).
+**Names.** In keys and paths, \`svc\` stands for the prefix of the deployment (HEADGATE_IDENTIFIER_PREFIX). The page \`/docs\` shows them with that prefix.
 
-**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or a list of built-in groups and a role permission (resource:action), one of which is needed. With \`object\`, the policy of the object decides first about the action; with \`lists\`, the list shows the objects that the caller may read.`;
+**Permissions.** Each operation says in words who may call it, with the code of the permission (resource:action) as roles use it. In the document, \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or a list of built-in groups and a role permission (resource:action), one of which is needed. With \`object\`, the policy of the object decides first about the action; with \`lists\`, the list shows the objects that the caller may read.`;

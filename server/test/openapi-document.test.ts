@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { headgateOpenApi, openApiText } from "../src/openapi-document.ts";
 import { routeTable } from "../src/http/route-table.ts";
 import { endpoints } from "../src/routes.ts";
+import type { Response } from "../src/http/openapi/document.ts";
+import { replyChecks } from "./fuzz/documented-reply.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
 const document = headgateOpenApi();
@@ -29,6 +31,20 @@ describe("the OpenAPI document", () => {
       expect(operation.summary, name).toMatch(/^[A-Z].{5,}[^.]$/);
       expect(operation.tags, name).toHaveLength(1);
       expect(operation["x-permission"], name).toBeDefined();
+    }
+  });
+
+  test("has an example answer for every operation that its schema accepts and that is not empty", () => {
+    const checks = replyChecks(document);
+    for (const { operation } of operations) {
+      const { operationId, responses } = operation;
+      const content = Object.entries((responses["200"] as Response).content ?? {});
+      const [type = "", { example } = {}] = content.find(([, media]) => media.example !== undefined) ?? [];
+      expect(example, `${operationId}: run npm run generate:answers`).toBeDefined();
+      expect(example, operationId).not.toEqual([]);
+      const headers = new Headers({ "content-type": type });
+      const isDocumented = checks.get(operationId)?.({ status: 200, headers, body: example, text: String(example) });
+      expect(isDocumented, `${operationId}: ${JSON.stringify(example)}`).toBe(true);
     }
   });
 

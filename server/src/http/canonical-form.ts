@@ -78,7 +78,8 @@ function withoutKeys(body: Record<string, unknown>, keys: ReadonlySet<string>): 
 
 function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
-  const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
+  // Not in a path, which the message about an unknown path shows as the client sent it.
+  const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b(?<!/\\S*)`, "g");
   const schemaWord = `{"${from.toUpperCase()}-QUERY-SCHEMA":`;
   // Both prefixes are swapped: words with the wrong one become unknown, and swapping back restores the text as sent.
   const policyWord = new RegExp(`"(${from}|${to})_(${POLICY_WORDS.join("|")})"`, "g");
@@ -94,7 +95,11 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
     );
   };
   /** Policies and the schemas of queries are sent as text, and error messages name fields as the client spells them. */
-  const rewriteText = (key: string, value: unknown): string | undefined => {
+  const rewriteText = (key: string, value: unknown): unknown => {
+    // A policy may also be an array, whose values are rewritten like those of its text.
+    if (POLICY_KEYS.has(key) && Array.isArray(value)) {
+      return JSON.parse(JSON.stringify(value).replaceAll(policyWord, swapped));
+    }
     if (typeof value !== "string") return undefined;
     if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, swapped);
     if (key === SCHEMA_KEY && value.startsWith(schemaWord)) {

@@ -25,7 +25,7 @@ const echoBody = openEndpoint({
   params: Type.Object({ id: Id }),
   body: Fields,
   reply: Type.Unknown(),
-  find: ({ params }) => (params.id === 404 ? Promise.reject(notFound()) : Promise.resolve(params.id)),
+  find: ({ params }) => (params.id === 404 ? Promise.reject(notFound("Thing", 404)) : Promise.resolve(params.id)),
   handle: ({ body }) => Promise.resolve(body),
 });
 

@@ -1,5 +1,5 @@
 import fastJson from "fast-json-stringify";
-import type { TObject, TSchema } from "typebox";
+import { Type, type TObject, type TSchema } from "typebox";
 import type { TLocalizedValidationError } from "typebox/error";
 import { Compile } from "typebox/compile";
 import { Fault, notFound, invalid } from "../lib/fault.ts";
@@ -84,16 +84,32 @@ function mustBeObject(raw: unknown): asserts raw is Record<string, unknown> {
 
 /** A path parameter that cannot be an id is 404, like an id that does not exist. */
 function paramsReader(schema: TObject | undefined): InputReader {
-  const read = inputReader(schema);
+  const readers = Object.entries(schema === undefined ? {} : propertiesOf(schema)).map(([name, property]) => ({
+    name,
+    read: inputReader(Type.Object({ [name]: property })),
+  }));
   return (raw) => {
-    try {
-      return read(raw);
-    } catch (error) {
-      if (error instanceof Fault && error.code === "invalid") throw notFound();
-      throw error;
+    const given: Record<string, unknown> = isRecord(raw) ? raw : {};
+    const params: Record<string, unknown> = {};
+    for (const { name, read } of readers) {
+      try {
+        params[name] = read({ [name]: given[name] })[name];
+      } catch (error) {
+        if (error instanceof Fault && error.code === "invalid") throw notFound(kindOf(name), String(given[name]));
+        throw error;
+      }
     }
+    return params;
   };
 }
+
+/** The kind of object that a path parameter names: that of `cluster_id` is Cluster. */
+function kindOf(parameter: string): string {
+  const kind = KINDS[parameter] ?? parameter.replace(/_id$/, "");
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
+
+const KINDS: Readonly<Record<string, string>> = { ids: "whitelist entry", note_id: "notebook", users: "user" };
 
 function describe(errors: readonly TLocalizedValidationError[]): string {
   const [first] = errors;
@@ -165,7 +181,8 @@ function coerceInput(schema: TSchema, value: unknown, field = ""): unknown {
     case "string":
       return coerceString(value, field);
     default:
-      return value;
+      // Several types, or any: a text must still be one that can be stored.
+      return typeof value === "string" ? coerceString(value, field) : value;
   }
 }
 

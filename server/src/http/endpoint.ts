@@ -59,6 +59,8 @@ export interface EndpointExample {
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
   body?: Readonly<Record<string, unknown>>;
+  /** An answer, if `api/example-answers.json` has none or an empty one. */
+  reply?: unknown;
 }
 
 export interface EventStream {

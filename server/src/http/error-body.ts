@@ -65,7 +65,10 @@ const FRAMEWORK_ERRORS: Record<string, [FaultCode, string] | undefined> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation accepts."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The length of the body differs from its Content-Length."],
   FST_ERR_BAD_URL: ["malformed", "The path is not a valid URL path."],
-  FST_ERR_MAX_PARAM_LENGTH: ["not-found", "Not found."],
+  FST_ERR_MAX_PARAM_LENGTH: [
+    "not-found",
+    "There is no operation with a path of this length. /docs lists the operations.",
+  ],
   FST_ERR_ASYNC_CONSTRAINT: ["malformed", "The request is malformed."],
   HPE_HEADER_OVERFLOW: ["headers-too-large", "The request headers are too large."],
   ERR_HTTP_REQUEST_TIMEOUT: ["request-timeout", "The request took too long to arrive."],

@@ -1,6 +1,3 @@
-import type { Fault } from "../lib/fault.ts";
-import type { Endpoint } from "./endpoint.ts";
-
 /**
  * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
  * `admit` before any byte of the body is read (401, 403); `enter` before `find` and the handler run; and `authorise`
@@ -8,6 +5,9 @@ import type { Endpoint } from "./endpoint.ts";
  * the body is read. `renew` repeats the checks after a body that arrived slowly, so that a client cannot keep rights by
  * holding a request open.
  */
+import type { Fault } from "../lib/fault.ts";
+import type { Endpoint } from "./endpoint.ts";
+
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   /**
@@ -38,6 +38,8 @@ export interface Arrival {
   method: string;
   /** The canonical path, without query. */
   path: string;
+  /** As the client sent it, with the query. */
+  sentUrl: string;
   /** The client's address; forwarded addresses are trusted only from configured proxies. */
   address: string;
   token: string | undefined;

@@ -4,6 +4,11 @@ import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
 
 const given = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 
+const FORMS: [name: string, formOf: (policy: object[]) => unknown][] = [
+  ["text", (policy) => JSON.stringify(policy)],
+  ["an array", (policy) => policy],
+];
+
 describe("a deployment with its own identifier prefix", () => {
   test("uses it in paths and keys, and the neutral prefix is an unknown path", async () => {
     const account = await given.account();
@@ -17,6 +22,16 @@ describe("a deployment with its own identifier prefix", () => {
     await account.post("/api/latest/accounts/disable_acme_user/", { acme_user_id: String(member.membershipId) });
     await member.get("/whitelist_ip").refused(403, /disabled/);
   });
+
+  test.each(["/api/v1.2/groups/5/svc_users", "/api/v1.2/groups/5/acme_user", "/api/v1.2/x-svc_user"])(
+    "shows an unknown path as it was sent: %s",
+    async (path) => {
+      await given
+        .anonymous()
+        .get(path)
+        .refused(404, new RegExp(`no operation GET ${path}\\. `));
+    },
+  );
 
   test("names fields in messages as the client spells them", async () => {
     const account = await given.account();
@@ -33,11 +48,11 @@ describe("a deployment with its own identifier prefix", () => {
     expect(headers.get("x-svc-trace-id")).toBeNull();
   });
 
-  test("uses it in the policies of roles, which take effect", async () => {
+  test.each(FORMS)("uses it in the policies of roles as %s, which take effect", async (_, formOf) => {
     const account = await given.account();
-    const policies = JSON.stringify([{ resource: "acme_user", action: ["update"], access: "allow" }]);
-    const { roles: role } = await account.post("/roles", { name: "enablers", policies });
-    expect(role.policy).toBe(policies);
+    const policies = [{ resource: "acme_user", action: ["update"], access: "allow" }];
+    const { roles: role } = await account.post("/roles", { name: "enablers", policies: formOf(policies) });
+    expect(role.policy).toBe(JSON.stringify(policies));
     await account.post("/groups", { name: "gate", roles: "enablers" });
     const member = await given.member(account, { groups: ["gate"] });
     const pending = await given.member(account, { state: "pending" });
@@ -65,21 +80,24 @@ describe("a deployment with its own identifier prefix", () => {
     await account.put(path, { ...source, policy: unknown }).refused(422, /^policy\[0\]\.condition\.acme_users must/);
   });
 
-  test("treats names with the neutral prefix as unknown in bodies and policies", async () => {
-    const account = await given.account();
-    const member = await given.member(account, { state: "pending" });
-    const named = { svc_user_id: member.email };
-    await account.post("/accounts/enable_acme_user", named).refused(422, /^acme_user_id is required/);
-    const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
-    const condition = { svc_users: [member.membershipId] };
-    const policy = JSON.stringify([{ access: "deny", action: ["all"], condition }]);
-    const request = { source_id: String(id), source_type: "cluster", policy };
-    await account.put("/object_policy/policy", request).refused(422, /^policy\[0\]\.condition must name a user/);
-    const policies = JSON.stringify([{ resource: "svc_user", action: ["update"], access: "allow" }]);
-    await account
-      .post("/roles", { name: "enablers", policies })
-      .refused(422, /^policies\[0\]\.resource must.*acme_user/);
-  });
+  test.each(FORMS)(
+    "treats names with the neutral prefix as unknown in bodies and policies as %s",
+    async (_, formOf) => {
+      const account = await given.account();
+      const member = await given.member(account, { state: "pending" });
+      const named = { svc_user_id: member.email };
+      await account.post("/accounts/enable_acme_user", named).refused(422, /^acme_user_id is required/);
+      const { id } = await account.post("/api/v2/clusters", { labels: ["shared"], engine: { type: "local" } });
+      const condition = { svc_users: [member.membershipId] };
+      const policy = formOf([{ access: "deny", action: ["all"], condition }]);
+      const request = { source_id: String(id), source_type: "cluster", policy };
+      await account.put("/object_policy/policy", request).refused(422, /^policy\[0\]\.condition must name a user/);
+      const policies = formOf([{ resource: "svc_user", action: ["update"], access: "allow" }]);
+      await account
+        .post("/roles", { name: "enablers", policies })
+        .refused(422, /^policies\[0\]\.resource must.*acme_user/);
+    },
+  );
 
   test("shows the policies of roles byte for byte", async () => {
     const account = await given.account();

@@ -1,4 +1,5 @@
 import { Fault } from "../lib/fault.ts";
+import { jsonProblem } from "./json-problem.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 const MAX_DEPTH = 64;
@@ -17,7 +18,7 @@ export function jsonBody(bytes: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Fault("malformed", "The body is not valid JSON.", { cause: error });
+    throw new Fault("malformed", `The body is not valid JSON: ${jsonProblem(text, error)}.`, { cause: error });
   }
   if (isDeeperThan(value, MAX_DEPTH))
     throw new Fault("malformed", `The body is nested deeper than ${MAX_DEPTH} levels.`);

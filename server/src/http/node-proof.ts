@@ -7,6 +7,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { KeyRing } from "../lib/key-ring.ts";
+import { tokenOf } from "./token-header.ts";
 
 const PURPOSE = "headgate: forwarded requests between nodes";
 const FORM = /^node (\d{1,9}) ([A-Za-z0-9_-]{43})$/;
@@ -25,8 +26,8 @@ export function isNodeProof(keys: KeyRing, proof: string, headers: IncomingHttpH
 function codeOf(keys: KeyRing, keyId: number, headers: IncomingHttpHeaders): Buffer | undefined {
   const key = keys.derive(PURPOSE, keyId);
   if (key === undefined) return undefined;
-  const { "x-forwarded-for": address = "", "x-auth-token": token = "" } = headers;
+  const { "x-forwarded-for": address = "" } = headers;
   return createHmac("sha256", key)
-    .update(JSON.stringify([address, token]))
+    .update(JSON.stringify([address, tokenOf(headers) ?? ""]))
     .digest();
 }

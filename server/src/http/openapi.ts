@@ -13,6 +13,10 @@ export interface OpenApiOptions<Access> {
   version: string;
   description: string;
   describeAccess: (access: Access) => AccessNote;
+  /** The paths of the guides about a tag's operations, by tag. */
+  guides: Readonly<Record<string, readonly string[]>>;
+  /** Example answers by operation id. */
+  answers: Readonly<Record<string, unknown>>;
 }
 
 const METHOD_ORDER: readonly OpenApiMethod[] = ["get", "post", "put", "delete"];
@@ -20,7 +24,7 @@ const TOKEN_HEADER = "X-AUTH-TOKEN";
 
 export function openApiDocument<Access>(
   endpoints: readonly Endpoint<Access, never, never>[],
-  { title, version, description, describeAccess }: OpenApiOptions<Access>,
+  { title, version, description, describeAccess, guides, answers }: OpenApiOptions<Access>,
 ): OpenApiDocument {
   const schemas = new NamedSchemas();
   const responses = refusalResponses(schemas);
@@ -28,14 +32,17 @@ export function openApiDocument<Access>(
   for (const path of documentedPaths(endpoints)) {
     const { endpoint, template } = path;
     const item = paths.get(template) ?? {};
-    item[methodOf(endpoint)] = operationEntry(path, describeAccess(endpoint.access), schemas);
+    item[methodOf(endpoint)] = operationEntry(path, describeAccess(endpoint.access), answers, schemas);
     paths.set(template, item);
   }
   return {
     openapi: "3.1.0",
     info: { title, version, description },
     servers: [{ url: "/" }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => {
+      const paths = guides[name];
+      return paths === undefined ? { name } : { name, "x-guides": paths };
+    }),
     security: [{ token: [] }, { bearer: [] }],
     paths: Object.fromEntries(
       [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([template, item]) => [template, ordered(item)]),

@@ -51,4 +51,14 @@ describe("an address that guesses tokens", () => {
     nowMs += 60_000;
     expect(await statuses(guess(), 1)).toEqual([401]);
   });
+
+  test("is 429 after the same limit if it sends them as Authorization: Bearer", async () => {
+    nowMs += 60_000;
+    const bearer = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
+    const guess = () => given.anonymous().get("/whitelist_ip", bearer(mintToken()));
+    for (let time = 0; time < 3; time += 1) await guess().refused(401);
+    await guess().refused(429);
+    const { token = "" } = await given.account();
+    await given.anonymous().get("/whitelist_ip", bearer(token));
+  });
 });

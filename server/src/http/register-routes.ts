@@ -84,7 +84,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
     async onRequest(request, reply) {
       reply.headers(headers);
-      checkOneToken(request.headers);
+      checkOneToken(request.raw);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
       const [user] = gate.owners(admissionOf(request));
       if (user !== undefined) {
@@ -203,6 +203,7 @@ function arrivalOf(request: FastifyRequest): Arrival {
     requestId: request.id,
     method: request.method,
     path: queryAt === -1 ? request.url : request.url.slice(0, queryAt),
+    sentUrl: request.originalUrl,
     address: request.ip,
     token: tokenOf(request.headers),
     idempotencyKey: typeof key === "string" ? key : undefined,

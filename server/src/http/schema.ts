@@ -1,6 +1,5 @@
-import { Type, type Static, type TSchema } from "typebox";
-
 /** Schemas shared by requests and replies. */
+import { Type, type Static, type TSchema } from "typebox";
 
 /** Integers of the API stay exact in every JSON implementation. */
 export const MAX_INTEGER = Number.MAX_SAFE_INTEGER;

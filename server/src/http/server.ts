@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import findMyWay from "find-my-way";
-import { Fault, notFound } from "../lib/fault.ts";
+import { Fault, noSuchOperation } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
 import { COMMON_HEADERS, incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
@@ -81,7 +81,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   server.setErrorHandler((error, request, reply) =>
     sendFault(request.raw.errored === error ? incompleteRequest(error) : toFault(error), request, reply),
   );
-  server.setNotFoundHandler((request, reply) => sendFault(notFound(), request, reply));
+  server.setNotFoundHandler((request, reply) => sendFault(unknownPath(request), request, reply));
   server.removeAllContentTypeParsers();
   receiveBodies(server, new BodyBudget(options.bodyLimits), (value) => prefix.incoming(value));
   // §4.6, §4.14: a JSON body on GET is read.
@@ -97,7 +97,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     reply.header("X-Request-Id", request.id);
     reply.header(traceHeader, request.id);
     // An unknown path is 404 regardless of its body.
-    if (request.is404) done(otherMethod(request.method, request.url) ?? notFound());
+    if (request.is404) done(otherMethod(request.method, request.url) ?? unknownPath(request));
     else done(lacksHost(request.raw) ? new Fault("malformed", "The header Host is missing.") : undefined);
   });
   if (identifierPrefix !== "svc") {
@@ -123,6 +123,10 @@ function sendCommonHeaders(server: Server): void {
   server.prependListener("request", (_request, response: ServerResponse) => {
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
   });
+}
+
+function unknownPath({ method, originalUrl }: FastifyRequest): Fault {
+  return noSuchOperation(method, originalUrl);
 }
 
 function isApi({ url }: FastifyRequest): boolean {

@@ -30,7 +30,8 @@ async function serve(): Promise<{ port: number; begun: string[] }> {
   const openApi = (): never => {
     throw new Error("not requested here");
   };
-  registerSystemRoutes(server, { readiness, registry: new Registry(), openApi, readingOrder: [] }, "svc");
+  const guides = { forUsers: () => [], find: () => undefined };
+  registerSystemRoutes(server, { readiness, registry: new Registry(), openApi, readingOrder: [], guides }, "svc");
   server.setErrorHandler((error, _request, reply) => {
     const { status, body } = errorReply(toFault(error));
     void reply.code(status).send(body);

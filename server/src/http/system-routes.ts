@@ -1,15 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Registry } from "prom-client";
-import { Fault, notFound } from "../lib/fault.ts";
-import { lazy } from "../lib/lazy.ts";
-import { errorReply } from "./error-body.ts";
-import type { OpenApiDocument } from "./openapi/document.ts";
-import { referencePage } from "./reference-page.ts";
-
 /**
  * Pages of the server itself, for operators, probes and readers. They need no token and touch no account. Block
  * `/metrics` in the proxy if its numbers must stay private.
  */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Registry } from "prom-client";
+import { Fault, noSuchOperation, notFound } from "../lib/fault.ts";
+import { lazy } from "../lib/lazy.ts";
+import { errorReply } from "./error-body.ts";
+import type { OpenApiDocument } from "./openapi/document.ts";
+import type { Guide, Guides } from "./guides.ts";
+import { contentSecurityPolicy, referencePage } from "./reference-page.ts";
+
 export interface SystemOptions {
   readiness: ReadinessParts;
   registry: Registry;
@@ -17,6 +18,7 @@ export interface SystemOptions {
   openApi: () => OpenApiDocument;
   /** Ids of endpoints, in the order in which the reference shows them. */
   readingOrder: readonly string[];
+  guides: Guides;
 }
 
 /** The parts that this process needs to be ready, by name. */
@@ -35,41 +37,65 @@ type Answer = (reply: FastifyReply, request: FastifyRequest) => Promise<unknown>
 
 export function registerSystemRoutes(
   server: FastifyInstance,
-  { readiness, registry, openApi, readingOrder }: SystemOptions,
+  { readiness, registry, openApi, readingOrder, guides }: SystemOptions,
   identifierPrefix: string,
 ): void {
-  const documentText = lazy(() => JSON.stringify(openApi()));
-  const page = lazy(() => referencePage(openApi(), { readingOrder, identifierPrefix }));
+  // Encoded once, and shared by all requests: anyone may ask for these large pages.
+  const documentText = lazy(() => Buffer.from(JSON.stringify(openApi())));
+  const page = lazy(() => referencePage(openApi(), { readingOrder, identifierPrefix, guides }));
+  const isServed = (path: string): boolean => Object.hasOwn(answers, path) || findGuide(guides, path) !== undefined;
+  // The renderer of Markdown is loaded when a guide is read for the first time.
+  const guideText = lazy(async () => (await import("./guide-page.ts")).guidePages(isServed, identifierPrefix));
   const answers: Record<string, Answer> = {
     "/": (reply, request) => welcome(reply, request),
     "/healthz": (reply) => reply.send({ status: "ok" }),
     "/readyz": (reply) => sendReadiness(reply, readiness),
     "/metrics": async (reply) => reply.type(registry.contentType).send(await registry.metrics()),
     "/openapi.json": (reply) => reply.type("application/json; charset=utf-8").send(documentText()),
-    "/docs": (reply, request) =>
-      reply
-        .headers({
-          "Content-Security-Policy": page().contentSecurityPolicy,
-          "X-Content-Type-Options": "nosniff",
-          "Referrer-Policy": "no-referrer",
-        })
-        .type("text/html; charset=utf-8")
-        .send(page().htmlFor(serverAddress(request))),
+    "/docs": (reply, request) => sendHtml(reply, page().contentSecurityPolicy, page().htmlFor(serverAddress(request))),
+    "/docs/*": async (reply, { url }) => {
+      const [path = ""] = url.split("?", 1);
+      const guide = findGuide(guides, path);
+      if (guide === undefined) throw notFound("Guide", path);
+      return sendHtml(reply, contentSecurityPolicy(), (await guideText())(guide));
+    },
   };
   for (const [url, answer] of Object.entries(answers)) {
     server.route({
       method: "GET",
       url,
-      config: { operation: url.slice(1) || "welcome", isProbe: PROBES.has(url) },
+      config: { operation: operationName(url), isProbe: PROBES.has(url) },
       handler: async (request, reply) => answer(reply, request),
     });
   }
 }
 
+/** For logs and metrics. */
+function operationName(url: string): string {
+  return url === "/" ? "welcome" : url.slice(1).replace("/*", "_guide");
+}
+
+/** Caches must ask again: a page may contain the address of the request, and changes with the version. */
+function sendHtml(reply: FastifyReply, policy: string, text: Buffer): FastifyReply {
+  return reply
+    .headers({
+      "Cache-Control": "no-cache",
+      "Content-Security-Policy": policy,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+    })
+    .type("text/html; charset=utf-8")
+    .send(text);
+}
+
+function findGuide(guides: Guides, path: string): Guide | undefined {
+  return guides.find(path.slice(1));
+}
+
 /** Redirects a browser to the reference. A program gets 404, as for any unknown path. */
-function welcome(reply: FastifyReply, { headers }: FastifyRequest): FastifyReply {
+function welcome(reply: FastifyReply, { headers, method }: FastifyRequest): FastifyReply {
   reply.header("Vary", "Accept");
-  if (!acceptsHtml(headers.accept)) throw notFound();
+  if (!acceptsHtml(headers.accept)) throw noSuchOperation(method, "/");
   return reply.redirect("/docs", 302);
 }
 
@@ -115,14 +141,16 @@ function acceptsHtml(accept: string | undefined): boolean {
   return (accept ?? "").split(",").some((range) => /^\s*text\/html\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(range));
 }
 
-/** A host name or address, and a port, without characters that have a meaning in a shell or in HTML. */
-const PLAIN_HOST = /^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/;
+/** Protocol, host and port, without characters that have a meaning in a shell or in HTML. */
+const PLAIN_ADDRESS = /^https?:\/\/([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/;
 
 /**
  * The address that the client used for this server if it is safe to print, else the local address of the connection.
+ * Headers decide about it: `Host`, and those of a trusted proxy.
  */
 function serverAddress({ protocol, host, socket }: FastifyRequest): string {
-  if (PLAIN_HOST.test(host)) return `${protocol}://${host}`;
+  const address = `${protocol}://${host}`;
+  if (PLAIN_ADDRESS.test(address)) return address;
   const { localAddress = "127.0.0.1", localPort = 80 } = socket;
   return `http://${localAddress.includes(":") ? `[${localAddress}]` : localAddress}:${localPort}`;
 }

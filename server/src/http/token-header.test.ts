@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
+import { rawSocket } from "../../test/support/raw-request.ts";
 
 const given = useServer();
 
@@ -24,6 +25,22 @@ test("two different tokens are refused, even if both are valid", async () => {
     .anonymous()
     .get("/account", { headers })
     .refused(401, /contain different tokens/);
+});
+
+test("several Authorization headers are refused, whatever they contain", async () => {
+  const { token = "" } = await given.account();
+  for (const [first, second] of [
+    [`Bearer ${token}`, "Bearer other"],
+    [`Basic x`, `Bearer ${token}`],
+    [`Bearer ${token}`, `Bearer ${token}`],
+  ]) {
+    const lines = ["Host: headgate", `Authorization: ${first}`, `Authorization: ${second}`, "Connection: close"];
+    const { status, text } = await rawSocket(
+      given.base,
+      `GET /api/v2/accounts HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`,
+    );
+    expect([status, text]).toEqual([401, expect.stringContaining("several Authorization headers")]);
+  }
 });
 
 test("other forms of Authorization are ignored", async () => {

@@ -1,16 +1,23 @@
-import type { IncomingHttpHeaders } from "node:http";
+/** Where a request has its token: `X-AUTH-TOKEN`, or `Authorization: Bearer`, which many clients send without a setting. */
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Fault } from "../lib/fault.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** The token of the caller: `X-AUTH-TOKEN`, or `Authorization: Bearer`, which many clients can send without a setting. */
 export function tokenOf(headers: IncomingHttpHeaders): string | undefined {
   const { "x-auth-token": token } = headers;
-  return typeof token === "string" ? token : bearerOf(headers);
+  return typeof token === "string" && token !== "" ? token : bearerOf(headers);
 }
 
-/** Two different tokens are refused, because it is not clear who the caller is. */
-export function checkOneToken(headers: IncomingHttpHeaders): void {
+/** Different tokens are refused, because it is not clear who the caller is. */
+export function checkOneToken(request: Pick<IncomingMessage, "headers" | "headersDistinct">): void {
+  const { headers } = request;
+  if (headers.authorization === undefined) return;
+  // `headers` has only the first of several.
+  const { authorization = [] } = request.headersDistinct;
+  if (authorization.length > 1) {
+    throw new Fault("unauthenticated", "The request has several Authorization headers: send only one.");
+  }
   const bearer = bearerOf(headers);
   if (bearer === undefined || bearer === tokenOf(headers)) return;
   const text = "X-AUTH-TOKEN and Authorization contain different tokens: send only one of these headers.";

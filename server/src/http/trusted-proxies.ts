@@ -15,7 +15,8 @@
  * proxy with a forged header.
  *
  * The header with the proof is removed from every request, and forwarded addresses from requests that are not trusted.
- * Nothing after this step sees either of them.
+ * `X-Forwarded-Host` is removed from every request, too: proxies set `Host`, and many pass on the header of the client.
+ * Nothing after this step sees any of them.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, Server } from "node:http";
@@ -34,7 +35,7 @@ export interface ProxyTrust {
 }
 
 export const PROXY_HEADER = "x-headgate-proxy";
-const FORWARDED_HEADERS = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
+const FORWARDED_HEADERS = ["x-forwarded-for", "x-forwarded-proto"];
 
 const proxyConnections = new WeakSet<Socket>();
 
@@ -48,6 +49,7 @@ export function sanitiseProxyHeaders(server: Server, trust: ProxyTrust): void {
   const isTrusted = trustRule(trust);
   server.prependListener("request", (request: IncomingMessage) => {
     const proof = takeHeader(request, PROXY_HEADER);
+    takeHeader(request, "x-forwarded-host");
     if (!isTrusted(request, proof)) for (const name of FORWARDED_HEADERS) takeHeader(request, name);
     else if (proxyConnections.has(request.socket) && forwardsNoAddress(request)) {
       request.headers["x-forwarded-for"] = "unknown"; // a Unix socket has no address that could be used instead

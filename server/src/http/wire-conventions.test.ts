@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectErrorForm, type Reply } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { sendAs, type RawRequest } from "../../test/support/raw-request.ts";
@@ -248,6 +248,36 @@ describe("a body", () => {
     expect(reply.status, reply.text).toBe(400);
     expectErrorForm(reply);
     expect(await listed(account)).toEqual([]);
+  });
+
+  test.each([
+    ['{"ip_cidr": "10.0.0.1",}', "expected double-quoted property name at line 1, column 24"],
+    ['{"ip_cidr": "10.0.0.1"\n "a": 1}', "expected ',' or '}' after property value at line 2, column 2"],
+    ["{'ip_cidr': 1}", "expected property name or '}' at line 1, column 2"],
+    ['{"ip_cidr": "10.0.0.1"', "expected ',' or '}' after property value at line 1, column 23"],
+    ['{"ip_cidr":', "unexpected end at line 1, column 12"],
+    ['{"password": hunter2}', "unexpected character h at line 1, column 14"],
+    ['{"password": hunter2 at position 3}', "unexpected character h at line 1, column 14"],
+    ["undefined", "unexpected character u at line 1, column 1"],
+    ["NaN123", "unexpected character N at line 1, column 1"],
+    ['{\n  "ip_cidr": "ä",\n  "b": [1,]\n}', "unexpected character ] at line 3, column 11"],
+    ['{"ip_cidr":\u0007}', "unexpected character U+0007 at line 1, column 12"],
+    ["ip_cidr=10.0.0.1", "unexpected character i at line 1, column 1"],
+    ['{"ip_cidr": trust}', "unexpected character s at line 1, column 16"],
+    ['{"ip_cidr": ["a\\"[x", "b",\t],}', "unexpected character ] at line 1, column 28"],
+    [`[${"1,".repeat(32_000)}x]`, "unexpected character x at line 1, column 64002"],
+    [`[${"1,".repeat(33_000)}x]`, "unexpected character"],
+  ])("of broken JSON is 400 with the position, and repeats at most one character: %.40s", async (body, problem) => {
+    const { body: reply } = await (await given.account()).post(PATH, undefined, { rawBody: body }).refused(400);
+    expect(reply.error.error_message).toBe(`The body is not valid JSON: ${problem}.`);
+  });
+
+  test("of broken JSON is parsed only once", async () => {
+    const account = await given.account();
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    await account.post(PATH, undefined, { rawBody: `[${"1,".repeat(5_000)}x]` }).refused(400, /column 10002/);
+    expect(parse.mock.calls.filter(([text]) => text.startsWith("[1,"))).toHaveLength(1);
   });
 
   test("over 1 MB is 413, with or without a declared length; just below is accepted", async () => {

@@ -3,7 +3,8 @@ export interface OpenApiDocument {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
-  tags: { name: string }[];
+  /** `x-guides`: the paths of guides about the operations with this tag. */
+  tags: { name: string; "x-guides"?: readonly string[] }[];
   security: SecurityRequirement[];
   paths: Record<string, PathItem>;
   components: {
@@ -65,13 +66,22 @@ export type Content = Record<string, MediaType>;
 
 export interface MediaType {
   schema: JsonSchema;
-  example?: string;
+  example?: unknown;
   /** The schema of one event of a stream, which OpenAPI 3.2 calls `itemSchema`. */
   "x-item-schema"?: JsonSchema;
 }
 
 export interface JsonContent {
   "application/json": { schema: JsonSchema; example?: Readonly<Record<string, unknown>> };
+}
+
+/** The extension `x-field-groups` of the schema of a body: its fields by the purpose of the request. */
+export interface FieldGroup {
+  readonly title: string;
+  /** A field can be in several groups. */
+  readonly fields: readonly string[];
+  /** A body that the server accepts as it is. */
+  readonly example?: Readonly<Record<string, unknown>>;
 }
 
 export function isReference(value: object): value is Reference {

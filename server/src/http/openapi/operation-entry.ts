@@ -23,10 +23,12 @@ export interface AccessNote {
 export function operationEntry(
   path: DocumentedPath<Endpoint<unknown, never, never>>,
   access: AccessNote,
+  answers: Readonly<Record<string, unknown>>,
   schemas: NamedSchemas,
 ): Operation {
   const { endpoint, version, operationId, alsoAt } = path;
   const form = endpoint.forms?.[version];
+  const answer = endpoint.example?.reply ?? answers[form === undefined ? endpoint.id : operationId];
   const parameters = [...pathParameters(path), ...queryParameters(endpoint, form), ...headerParameters(endpoint)];
   return {
     operationId,
@@ -45,7 +47,7 @@ export function operationEntry(
       "200": {
         description: "Done.",
         headers: replyHeaders(path),
-        content: replyContent(endpoint, form, schemas),
+        content: replyContent(endpoint, form, answer, schemas),
       },
       ...refusalsOf(endpoint, access.needsToken, access.isHidden),
     },
@@ -116,16 +118,18 @@ function requestBody(
 function replyContent(
   endpoint: Endpoint<unknown, never, never>,
   form: VersionForm | undefined,
+  answer: unknown,
   schemas: NamedSchemas,
 ): Content {
   const { streams = {}, eventStream } = endpoint;
+  const example = answer === undefined ? {} : { example: answer };
   const reply = form?.list === undefined ? (form?.reply?.schema ?? endpoint.reply) : listSchema(form.list);
   const streamed = Object.entries(streams).map(([type, description]): [string, Content[string]] => [
     type,
-    { schema: { type: "string", description } },
+    { schema: { type: "string", description }, ...(type === "text/plain" ? example : {}) },
   ]);
   return {
-    ...(reply === undefined ? {} : { "application/json": { schema: schemas.place(reply) } }),
+    ...(reply === undefined ? {} : { "application/json": { schema: schemas.place(reply), ...example } }),
     ...Object.fromEntries(streamed),
     ...(eventStream === undefined ? {} : { "text/event-stream": eventStreamContent(eventStream) }),
   };

@@ -1,7 +1,7 @@
+/** A schema as table rows: one per field, nested fields by their path. */
 import { isRecord } from "../../lib/is-record.ts";
 import type { JsonSchema } from "../openapi/document.ts";
 
-/** A schema as table rows: one per field, nested fields by their path. */
 export interface SchemaRow {
   name: string;
   type: string;
