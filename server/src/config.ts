@@ -280,6 +280,11 @@ function defaultCacheDir(env: Environment, isRoot: boolean, problems: string[]):
   return join(home, ".cache/headgate");
 }
 
+/** The first start leaves the operator's token in this file. */
+export function adminTokenFile({ dataDir }: Pick<Config, "dataDir">): string {
+  return join(dataDir, "admin-token");
+}
+
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";

@@ -149,12 +149,13 @@ function fail(message: string): never {
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
-main(process.argv.slice(2)).catch((error: unknown) => {
+const words = process.argv.slice(2);
+main(words).catch((error: unknown) => {
   // Errors that an operator can act on are shown as a sentence; any other is a defect and shows its stack.
   const isActionable = error instanceof Error && (error.name === "Fault" || "syscall" in error);
   fail(
     isActionable
-      ? `Headgate cannot start: ${error.message}`
+      ? `${words[0] === "start" ? "Headgate cannot start" : "Headgate"}: ${error.message}`
       : `Headgate failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
   );
 });

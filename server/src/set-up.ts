@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type { Config } from "./config.ts";
 import { ensureBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
-import { describeStep, type ShowProgress } from "./engines/set-up/set-up-step.ts";
+import { printSparsely, type ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 
@@ -14,7 +14,7 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
   const terminal = new Terminal(stdout);
   const say = (line: string): void => terminal.writeLine(line);
-  const progress = stepTeller(terminal, say);
+  const progress = progressPrinter(terminal, say);
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const { signal } = new AbortController();
   try {
@@ -34,15 +34,11 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   }
 }
 
-/** On a terminal, redraws one line; elsewhere, prints a line for each step and for each tenth of it. */
-function stepTeller(terminal: Terminal, say: (line: string) => void): ShowProgress {
+/** On a terminal, redraws one line; elsewhere, prints a few lines. */
+function progressPrinter(terminal: Terminal, say: (line: string) => void): ShowProgress {
   if (terminal.isInteractive) return (step) => terminal.showProgress(step);
-  let told = "";
+  const print = printSparsely(say);
   return (step) => {
-    if (step === undefined) return;
-    const { percent } = step;
-    const line = describeStep(percent === undefined ? step : { ...step, percent: percent - (percent % 10) });
-    if (line !== told) say(line);
-    told = line;
+    if (step !== undefined) print(step);
   };
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { adminCli } from "../test/support/admin-cli.ts";
 import {
   operatorClient,
   spawnHeadgate,
@@ -74,29 +75,103 @@ describe("a stop", () => {
   });
 });
 
-describe("a first start that cannot listen", () => {
-  test("still prints the token, stores it in a private file, says what to do and leaves nothing running", async () => {
-    renewDataDir();
-    const other = createServer();
-    await once(other.listen(0, "127.0.0.1"), "listening");
-    const { port } = other.address() as AddressInfo; // it listens on TCP
-    const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: String(port) });
+describe("a first start that fails", () => {
+  const startAndFail = async (settings: Record<string, string>): Promise<{ said: string; complaint: string }> => {
+    const child = spawnHeadgate(["start"], settings);
     const { stdout, stderr } = child;
     if (stdout === null || stderr === null) throw new Error("Headgate has no output");
     const [said, complaint, [code]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
-    other.close();
     expect(code).toBe(1);
-    expect(complaint).toMatch(/HEADGATE_PORT is taken/);
+    expect(await isDatabaseRunning()).toBe(false);
+    return { said, complaint };
+  };
+
+  test("because the port is taken says what to do and creates nothing", async () => {
+    const other = createServer();
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const { port } = other.address() as AddressInfo; // it listens on TCP
+    const settings = { HEADGATE_DATA_DIR: join(dataDir.path, "new"), HEADGATE_PORT: String(port) };
+    const { said, complaint } = await startAndFail(settings);
+    expect(complaint).toContain(
+      `cannot listen on 127.0.0.1:${port}: another program uses this port (HEADGATE_PORT). Stop it, or set another`,
+    );
+    expect(complaint).not.toContain("stop --all"); // no process of this data directory can have the port
+    expect(said).toBe("");
+    expect(existsSync(settings.HEADGATE_DATA_DIR)).toBe(false);
+
+    mkdirSync(settings.HEADGATE_DATA_DIR);
+    writeFileSync(join(settings.HEADGATE_DATA_DIR, "port-holder.sock"), ""); // left by an earlier start
+    const later = await startAndFail(settings);
+    other.close();
+    expect(later.complaint).toMatch(/another program uses this port .* run `npm run admin -- stop --all` first\./);
+  });
+
+  test("after it has created the operator still prints the token and stores it in a private file", async () => {
+    renewDataDir();
+    const { said, complaint } = await startAndFail({
+      HEADGATE_DATA_DIR: dataDir.path,
+      HEADGATE_PORT: "0",
+      HEADGATE_PROXY_SOCKET: join(dataDir.path, "no-folder/proxy.sock"),
+    });
+    expect(complaint).toMatch(/no-folder does not exist/);
+    expect(complaint.match(/"[^"]*migration[^"]*"/g)).toEqual(['"migrations applied"']);
     const token = readFileSync(join(dataDir.path, "admin-token"), "utf8").trim();
     expect(said).toContain(token);
     for (const name of ["admin-token", "keys"]) expect(statSync(join(dataDir.path, name)).mode & 0o777).toBe(0o600);
-    expect(await isDatabaseRunning()).toBe(false);
 
     headgate = await startHeadgate(dataDir.path);
     await operatorClient(headgate, dataDir.path).get("/account");
     expect(headgate.stdout()).not.toContain(token);
   });
 });
+
+describe("a running server", () => {
+  test("is what admin settings and admin status show, whatever the environment of their shell is", async () => {
+    const secret = "correct horse battery";
+    const settings = { HEADGATE_LOG_LIMIT: "2048m", HEADGATE_RUN_DISK: "0", HEADGATE_PASSPHRASE: secret };
+    headgate = await startHeadgate(dataDir.path, settings);
+    const { url, pid } = headgate;
+    const admin = adminCli({ HEADGATE_DATA_DIR: dataDir.path, HEADGATE_LOG_LIMIT: "7m", HEADGATE_PORT: "9" });
+    const [rows, status, { stdout, stderr }] = await Promise.all([
+      admin.json("settings"),
+      admin.json("status"),
+      admin.finish("settings"),
+    ]);
+    expect(status).toMatchObject({ server: "running", pid, address: url });
+    expect(stderr).toBe(`These are the settings of the running server (pid ${pid}, ${url}).\n`);
+    expect(rows).toContainEqual({ name: "HEADGATE_LOG_LIMIT", value: "2g", default: "100m" });
+    expect(rows).toContainEqual({ name: "HEADGATE_RUN_DISK", value: "0", default: "50%" });
+    expect(rows).toContainEqual({ name: "HEADGATE_PASSPHRASE", value: "********", default: expect.any(String) });
+    // Those that are not set have the text of their default, unless the default depends on something else.
+    const given = ["HEADGATE_PORT", ...Object.keys(settings)];
+    const others = rows.filter(
+      (row: Row) => row.value !== null && row.value !== row.default && !given.includes(row.name),
+    );
+    expect(others.map((row: Row) => row.name)).toEqual([
+      "HEADGATE_DATA_DIR",
+      "HEADGATE_CACHE_DIR",
+      "HEADGATE_KEY_FILE",
+      "HEADGATE_ALLOWED_NETWORKS",
+    ]);
+    const file = join(dataDir.path, "running-server.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8") + stdout).not.toContain(secret);
+
+    await headgate.stop();
+    const stopped = await admin.finish("settings");
+    expect(stopped.stderr).toBe(
+      `No server runs on ${dataDir.path}. These are the settings that a start from this shell would use.\n`,
+    );
+    expect(stopped.stdout).toMatch(/^HEADGATE_LOG_LIMIT +7m +100m$/m);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+interface Row {
+  name: string;
+  value: string | null;
+  default: string;
+}
 
 describe("an unknown HEADGATE_ variable", () => {
   test("causes a warning in the log with the nearest setting, and the server starts", async () => {

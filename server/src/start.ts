@@ -1,11 +1,16 @@
+/**
+ * `npm start` in one process: the database, its migrations, the first account, the server. A stop runs in reverse
+ * order: requests drain first, and the database stops last.
+ */
 import { existsSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { ensureFirstAccount, type FirstAccount } from "./accounts/first-account.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { startApp, type App, type AppOptions } from "./app.ts";
-import { exposureWarning, type Config } from "./config.ts";
+import { checkPort, explainListening, HOLDER_HINT } from "./check-port.ts";
+import { adminTokenFile, exposureWarning, type Config } from "./config.ts";
 import { lockDataDir } from "./db/embedded/data-dir-lock.ts";
-import { migrate } from "./db/migrate.ts";
+import { migrate, type Migration } from "./db/migrate.ts";
 import { openStore, type Store } from "./db/open-store.ts";
 import { openDatabase } from "./db/database.ts";
 import { Fault } from "./lib/fault.ts";
@@ -13,11 +18,8 @@ import { newKey, writeKeys } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { writePrivateFile } from "./lib/private-file.ts";
 import { openPort } from "./open-port.ts";
+import { removeRunningServer, writeRunningServer } from "./running-server.ts";
 
-/**
- * `npm start` in one process: the database, its migrations, the first account, the server. A stop runs in reverse
- * order: requests drain first, and the database stops last.
- */
 export interface Headgate {
   url: string;
   /** Leaves processes that outlive the server running, unless `everything` is set. */
@@ -49,19 +51,22 @@ export async function start(
   // Undoes every step even if others fail: a failed drain must not leave the database running.
   const undo = new AsyncDisposableStack();
   try {
+    const sockets = programs.sockets ?? [];
+    if (sockets.length === 0) await checkPort(config);
     const lock = lockDataDir(config.dataDir);
     undo.defer(() => lock.release());
-    const port = openPort(config, programs.sockets ?? [], log);
+    removeRunningServer(config.dataDir); // left by a crash
+    const port = openPort(config, sockets, log);
     undo.defer(() => port.release());
     const store = await openStore({ ...config, lock, log, progress: say, signal: stop });
     undo.defer(() => store.stop());
     stop.throwIfAborted();
-    for (const { number, name } of await migrate(store.connection)) log.info({ number, name }, "migration applied");
+    logMigrations(await migrate(store.connection), log);
     stop.throwIfAborted();
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
     if (first !== undefined) sayOperator(first, config, say); // now, because a later step may fail and the next start does not print it
-    const app = await listen(config, async () =>
+    const serve = async (): Promise<App> =>
       startApp({
         ...programs,
         config,
@@ -70,12 +75,14 @@ export async function start(
         storeHealthy: () => store.healthy(),
         sockets: await port.sockets(),
         signal: stop,
-      }),
-    );
+      });
+    const app = await explainListening(config, serve, HOLDER_HINT);
     let everything = false;
     undo.defer(() => app.stop(hurry, { everything }));
     await port.serve(true);
     undo.defer(() => port.serve(false));
+    tellOperators(config, app.url, log);
+    undo.defer(() => removeRunningServer(config.dataDir));
     announce(app, first, say);
     return {
       url: app.url,
@@ -87,6 +94,14 @@ export async function start(
   } catch (error) {
     await undo.disposeAsync().catch((failure: unknown) => log.error({ err: failure }, "shutdown failed"));
     throw error;
+  }
+}
+
+/** One line: a first start applies all of them. */
+function logMigrations(applied: readonly Migration[], log: Log): void {
+  const [first, last] = [applied[0], applied.at(-1)];
+  if (first !== undefined && last !== undefined) {
+    log.info({ first: first.number, last: last.number }, "migrations applied");
   }
 }
 
@@ -116,37 +131,16 @@ function mustHaveKeys(keyFile: string): void {
   );
 }
 
-function adminTokenFile({ dataDir }: Config): string {
-  return join(dataDir, "admin-token");
-}
-
-/** Why the operating system refused an address, and what to do. */
-const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
-  EADDRINUSE:
-    "HEADGATE_PORT is taken: stop the program that uses it, or set another port. If only HEADGATE_HOST has changed, run " +
-    "`npm run admin -- stop --all` first",
-  EACCES: "HEADGATE_PORT is reserved for root: set a port of at least 1024",
-  EADDRNOTAVAIL: "HEADGATE_HOST is not an address of this machine",
-  ENOTFOUND: "HEADGATE_HOST is an unknown host name",
-  EAI_AGAIN: "HEADGATE_HOST is a host name that cannot be resolved now",
-};
-
-async function listen(config: Config, startListening: () => Promise<App>): Promise<App> {
+/** A full disk must not stop a start. */
+function tellOperators(config: Config, url: string, log: Log): void {
   try {
-    return await startListening();
+    writeRunningServer(config, url);
   } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || !isOfListening(error)) throw error;
-    const cure = LISTEN_CURES[String(error.code)];
-    if (cure === undefined) throw error;
-    const host = "address" in error && typeof error.address === "string" ? error.address : config.host;
-    const place = `${host.includes(":") ? `[${host}]` : host}:${config.port}`;
-    throw new Fault("invalid", `cannot listen on ${place}. ${cure}.`, { cause: error });
+    log.warn(
+      { err: error },
+      "admin settings and admin status cannot show this server: its description was not written",
+    );
   }
-}
-
-/** Access to a file may be denied with the same code. */
-function isOfListening(error: Error): boolean {
-  return "syscall" in error && ["listen", "bind", "getaddrinfo"].includes(String(error.syscall));
 }
 
 function sayOperator({ email, token }: FirstAccount, config: Config, say: (line: string) => void): void {

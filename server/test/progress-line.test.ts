@@ -30,6 +30,12 @@ describe("the progress line", () => {
     expect(screen.lines).toEqual(["first", "second", "said on stdout", "third"]);
   });
 
+  test("shows the bytes, which grow where a percent takes long", () => {
+    const step = { text: "Downloading Spark", percent: 30, bytes: 136_680_000 };
+    expect(stepLine(step, 42, 70)).toBe("Downloading Spark [#########---------------------] 30 % 136.7 MB 0:42");
+    expect(stepLine({ text: "Unpacking", bytes: 1_204_900_000 }, 5, 70)).toBe("Unpacking 1204.9 MB 0:05");
+  });
+
   test("shows the time since the first step", () => {
     const { screen, terminal, pass } = open();
     terminal.showProgress({ text: "One" });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, test, vi } from "vitest";
@@ -12,6 +12,7 @@ import { openRunnerClient } from "../engines/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
+import { COMMANDS } from "./admin.ts";
 import { promptSecret } from "./prompt.ts";
 
 const given = useServer();
@@ -50,18 +51,16 @@ async function startSleeper(folder: string): Promise<number> {
 describe("the command line", () => {
   test("lists every command in its help, and explains each of them", async () => {
     const [help, one] = await Promise.all([admin.run("--help"), admin.run("break-glass-token", "--help")]);
-    for (const name of [
-      "accounts",
-      "account-create",
-      "account-delete",
-      "feature-set",
-      "key-rotate",
-      "export",
-      "import",
-    ]) {
-      expect(help).toContain(name);
-    }
+    const explained = [...help.matchAll(/^ {2}([a-z-]+)(?: \S+)* {2,}\S/gm)].map(([, name]) => name);
+    expect(explained).toEqual(expect.arrayContaining(Object.keys(COMMANDS)));
     expect(one).toMatch(/--disable-whitelist/);
+  });
+
+  test("does not say that no server runs on a data directory that it cannot read", async () => {
+    const unreadable = join(given.dataDir, "loop"); // also for root
+    symlinkSync(unreadable, unreadable);
+    const refusal = await admin.with({ HEADGATE_DATA_DIR: unreadable }).refused("settings");
+    expect(refusal).toMatch(/^HEADGATE_DATA_DIR: .*loop\/headgate\.lock cannot be read/);
   });
 
   test("reports an unknown command, an unreachable database and a missing installation in one line", async () => {
@@ -96,6 +95,7 @@ describe("the command line", () => {
       .with({ HEADGATE_PORT: "9000", HEADGATE_PASSPHRASE: "correct horse battery" })
       .json("settings");
     expect(rows).toContainEqual({ name: "HEADGATE_PORT", value: "9000", default: "8470" });
+    expect(rows).toContainEqual({ name: "HEADGATE_OUTPUT_LIMIT", value: "10g", default: "10g" });
     expect(rows).toContainEqual(expect.objectContaining({ name: "DATABASE_URL", value: "********" }));
     expect(JSON.stringify(rows)).not.toContain("horse");
   });
@@ -253,8 +253,70 @@ describe("features", () => {
     const id = String(account.accountId);
     expect(await admin.refused("feature-set", id, "ip_whitelisting", "on")).toMatch(/whitelist is empty/);
     await account.post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
-    await admin.run("feature-set", id, "ip_whitelisting", "on");
+    await admin.run("feature-set", id, "ip_whitelisting", "on", "--yes");
     await account.get("/account").refused(403, /whitelisted/);
+  });
+
+  test("enforcing a whitelist names the members whom it would lock out, and needs --yes then", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    const on = ["feature-set", id, "ip_whitelisting", "on"];
+    const reader = await given.member(account, { groups: ["system-user"] });
+    const newcomer = await given.member(account, { groups: ["system-user"] });
+    await account.post("/whitelist_ip", { ip_cidr: "203.0.113.0/24" });
+    await reader.get("/commands"); // is not audited
+    const refusal = await vi.waitFor(async () => {
+      const said = await admin.refused(...on);
+      expect(said).toContain(reader.email); // the time of a sign-in is stored after the answer
+      return said;
+    }, PATIENCE);
+    expect(refusal.split("\n")).toEqual([
+      `These members of account ${id} may lose access:`,
+      ...[`  ${account.email} (last address 127.0.0.1)`, `  ${reader.email} (last address unknown)`].toSorted(),
+      "Nothing was changed. Whitelist their addresses, or add --yes to enable it anyway.",
+      "",
+    ]);
+    expect(refusal).not.toContain(newcomer.email);
+    await account.get("/account");
+    expect(await admin.json(...on, "--yes")).toMatchObject({ ip_whitelisting: true });
+    expect(await admin.json(...on)).toMatchObject({ ip_whitelisting: true }); // on already: nothing changes
+  });
+
+  test("enforcing a whitelist changes nothing if another change has just done it", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    const { db } = given.app.services;
+    await account.post("/whitelist_ip", { ip_cidr: "203.0.113.0/24" });
+    const { later } = await db.asSystem(async (tx) => {
+      await tx.query("update account set features = '{ip_whitelisting}' where id = $1", [id]);
+      const command = admin.json("feature-set", id, "ip_whitelisting", "on");
+      await vi.waitFor(async () => {
+        const waiting = "select pid from pg_locks where not granted and locktype = 'transactionid'";
+        expect(await db.system.query(waiting)).not.toEqual([]);
+      }, PATIENCE);
+      return { later: command };
+    });
+    expect(await later).toMatchObject({ ip_whitelisting: true });
+  });
+
+  test("enforcing a whitelist needs no --yes if it covers the last address of all, and names 20 members at most", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    const { system } = given.app.services.db;
+    await account.post("/whitelist_ip", { ip_cidr: "127.0.0.0/8" });
+    await admin.run("feature-set", id, "ip_whitelisting", "on");
+    await account.get("/account");
+    await admin.run("feature-set", id, "ip_whitelisting", "off");
+    const emails = Array.from({ length: 25 }, (_, index) => `${index}-of-${id}@example.test`);
+    await system.query(
+      `with added as (insert into app_user (email) select unnest($2::text[]) returning id)
+       insert into membership (account_id, user_id, name, state, last_login)
+       select $1, id, 'x', 'active', now() from added`,
+      [account.accountId, emails],
+    );
+    const refusal = await admin.refused("feature-set", id, "ip_whitelisting", "on");
+    expect(refusal.split("\n").filter((line) => line.startsWith("  "))).toHaveLength(21);
+    expect(refusal.split("\n")).toContain("  and 5 more");
   });
 
   test("unknown features, switches and accounts are refused", async () => {
@@ -299,6 +361,22 @@ describe("break-glass-token", () => {
     await first.get("/account");
   });
 
+  test("says that the previous token ends, and that the file of the first start has it", async () => {
+    const file = join(given.dataDir, "admin-token");
+    const replace = () => admin.finish("break-glass-token", "--json");
+    writeFileSync(file, `${first.token}\n`);
+    const second = await admin.finish("break-glass-token", "--hours", "1");
+    expect(second.stderr).not.toContain(file);
+    await first.get("/account");
+    const replaced = await replace();
+    expect(replaced.stderr).toContain("--hours <n> would have kept the previous token");
+    expect(replaced.stderr).toContain(`${file} contains the previous token, which is no longer valid`);
+    const again = await replace();
+    expect(again.stderr).not.toContain(file);
+    first = Object.assign(await given.operator(), { token: JSON.parse(again.stdout).authentication_token });
+    await first.get("/account");
+  });
+
   test("with --hours creates a second token that expires", async () => {
     const account = await given.account();
     const { authentication_token: token } = await admin.json(
@@ -318,7 +396,7 @@ describe("break-glass-token", () => {
     const account = await given.account();
     await account.post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
     const id = String(account.accountId);
-    await admin.run("feature-set", id, "ip_whitelisting", "on");
+    await admin.run("feature-set", id, "ip_whitelisting", "on", "--yes");
     const first = await admin.json("break-glass-token", "--account", id, "--email", account.email);
     await new Client(given.base, first.authentication_token).get("/account").refused(403, /whitelisted/);
     const second = await admin.json("break-glass-token", "--account", id, "--disable-whitelist");
@@ -347,8 +425,12 @@ describe("break-glass-token", () => {
 });
 
 test("a passphrase is not echoed", async () => {
+  const shown = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   const terminal = new PassThrough();
-  const asked = promptSecret("", terminal);
+  const asked = promptSecret("Passphrase: ", terminal);
   terminal.write("correct horse\n");
   expect(await asked).toBe("correct horse");
+  expect(shown.mock.calls.flat()).toEqual(["Passphrase: ", "\n"]);
+  expect(terminal.read()).toBe(null);
+  shown.mockRestore();
 });

@@ -1,9 +1,3 @@
-import { Command } from "commander";
-import type { Config } from "../config.ts";
-import { storeFault } from "../db/store-fault.ts";
-import { Fault } from "../lib/fault.ts";
-import type { Cli } from "./cli.ts";
-
 /**
  * `npm run admin -- <command>`: commands for operators with access to the machine. They work with and without a running
  * server, on the database of the settings. Each change is one transaction with its audit row, which names the command
@@ -11,7 +5,13 @@ import type { Cli } from "./cli.ts";
  *
  * Each command is loaded on demand: a loop over a hundred accounts should not load the modules of an export each time.
  */
-const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> = {
+import { Command } from "commander";
+import type { Config } from "../config.ts";
+import { storeFault } from "../db/store-fault.ts";
+import { Fault } from "../lib/fault.ts";
+import type { Cli } from "./cli.ts";
+
+export const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> = {
   status: async () => (await import("./show-status.ts")).statusCommand,
   stop: async () => (await import("./stop-server.ts")).stopCommand,
   settings: async () => (await import("./list-settings.ts")).settingsCommand,
@@ -63,7 +63,7 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
   }
 }
 
-/** A refusal as one line; other errors are defects and are thrown to main. */
+/** The text of a refusal; other errors are defects and are thrown to main. */
 function explain(error: unknown): string {
   if (isFileError(error)) return error.message;
   const fault = storeFault(error);

@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import { setFeatures } from "../accounts/set-features.ts";
 import { readFeatures } from "../accounts/store/features.ts";
+import { adminTokenFile } from "../config.ts";
 import { Fault } from "../lib/fault.ts";
 import { jsonOption, parseEmail, parseHours, parseId } from "./arguments.ts";
+import { printable } from "./format-table.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
 import { insertTemporaryToken, listAdmins, replaceToken, sendAudit, type Admin } from "./store.ts";
@@ -42,9 +45,15 @@ export function breakGlassTokenCommand(cli: Cli): Command {
         await requireAccount(session, accountId);
         const admin = await chooseAdmin(session, accountId, options.email);
         const token = mintToken();
-        await store(session, accountId, admin, token, options);
+        const replaced = await store(session, accountId, admin, token, options);
         printObject(cli, options, { account_id: accountId, email: admin.email, authentication_token: token });
         cli.note(`The token is shown only once. ${lifetime(options)}`);
+        const file = adminTokenFile(session.config);
+        if (replaced !== undefined && fileHolds(file, replaced)) {
+          cli.note(
+            `${file} contains the previous token, which is no longer valid: delete the file, or store the new token there.`,
+          );
+        }
         const features = await readFeatures(session.db.system, accountId);
         if (features.includes("ip_whitelisting")) {
           cli.note("It works from the account's whitelisted addresses only; --disable-whitelist stops enforcing them.");
@@ -57,27 +66,46 @@ async function chooseAdmin({ db }: Session, accountId: number, email: string | u
   const admins = await listAdmins(db.system, accountId);
   const admin = email === undefined ? admins[0] : admins.find((one) => one.email.toLowerCase() === email.toLowerCase());
   if (admin !== undefined) return admin;
-  const there = admins.map((one) => one.email).join(", ") || "none";
+  const there = admins.map((one) => printable(one.email)).join(", ") || "none";
   throw new Fault(
     "not-found",
     `Account ${accountId} has no active system-admin${email === undefined ? "" : ` ${email}`}. There are: ${there}.`,
   );
 }
 
-async function store({ db }: Session, accountId: number, admin: Admin, token: string, options: Options): Promise<void> {
-  await db.asSystem(async (tx) => {
+/** Returns the SHA-256 of the token that the new one replaces, if there is one. */
+function store(
+  { db }: Session,
+  accountId: number,
+  admin: Admin,
+  token: string,
+  options: Options,
+): Promise<Buffer | undefined> {
+  return db.asSystem(async (tx) => {
     const sha256 = tokenSha256(token);
-    if (options.hours === undefined) await replaceToken(tx, admin.membershipId, sha256);
+    let replaced: Buffer | undefined;
+    if (options.hours === undefined) replaced = await replaceToken(tx, admin.membershipId, sha256);
     else await insertTemporaryToken(tx, admin.membershipId, sha256, options.hours);
     sendAudit(tx, accountId, "break_glass_token", `user/${admin.email}`);
-    if (options.disableWhitelist !== true) return;
+    if (options.disableWhitelist !== true) return replaced;
     await setFeatures(tx, accountId, { ip_whitelisting: false }, null);
     sendAudit(tx, accountId, "account_features_edit", `account/${accountId}/ip_whitelisting/off`);
+    return replaced;
   });
+}
+
+/** The command may run on a machine without the file, or as a user who cannot read it. */
+function fileHolds(path: string, sha256: Buffer): boolean {
+  try {
+    return tokenSha256(readFileSync(path, "utf8").trim()).equals(sha256);
+  } catch {
+    return false;
+  }
 }
 
 function lifetime({ hours }: Options): string {
   return hours === undefined
-    ? "It replaces the previous one."
+    ? "It replaces the user's previous token, which every open shell and script now has to exchange for it. " +
+        "--hours <n> would have kept the previous token."
     : `It expires in ${hours} hours; the previous one stays valid.`;
 }

@@ -5,6 +5,7 @@ import { listNodes } from "../commands/store/nodes.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { migrationState } from "../db/migrate.ts";
 import { readKeys } from "../lib/key-ring.ts";
+import { findRunningServer } from "../running-server.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { productVersion } from "./product-version.ts";
@@ -13,19 +14,21 @@ import { readCounts } from "./store.ts";
 
 export function statusCommand(cli: Cli): Command {
   return new Command("status")
-    .description("tell whether the server runs, where the data is and how much of it there is")
+    .description("tell whether the server runs and at which address, where the data is and how much of it there is")
     .addOption(jsonOption())
     .action(async (options: OutputOptions) => {
       // Read before the database is opened: from then on this process may hold the data directory itself.
       const { dataDir } = await cli.loadConfig();
-      const pid = findDataDirHolder(dataDir);
+      const holder = findDataDirHolder(dataDir);
+      const running = findRunningServer(dataDir, holder);
       await withSession(cli, async ({ config, store, db }) => {
         const counts = await readCounts(db.system);
         const { applied, known } = await migrationState(db.system);
         printObject(cli, options, {
           version: productVersion(),
-          server: pid === undefined ? (counts.connections > 0 ? "runs elsewhere" : "stopped") : "running",
-          pid: pid === undefined ? null : Number(pid),
+          server: serverState(running !== undefined, holder !== undefined, counts.connections > 0),
+          pid: running?.pid ?? null,
+          address: running?.url ?? null,
           store: store.kind,
           database: counts.database,
           postgresql: counts.server,
@@ -43,6 +46,13 @@ export function statusCommand(cli: Cli): Command {
         });
       });
     });
+}
+
+/** The data directory is also held by a server that starts or stops, and by commands such as `admin export`. */
+function serverState(isReady: boolean, isHeld: boolean, hasConnections: boolean): string {
+  if (isReady) return "running";
+  if (isHeld) return "not ready, or another command uses the data directory";
+  return hasConnections ? "runs elsewhere" : "stopped";
 }
 
 async function freePercent(path: string): Promise<number | null> {

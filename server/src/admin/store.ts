@@ -64,6 +64,42 @@ export async function listAdmins(system: Queryable, accountId: number): Promise<
   );
 }
 
+export interface LockedOutMember {
+  email: string;
+  /** Null: the member has signed in, but no audit event has an address. */
+  address: string | null;
+}
+
+export interface LockedOutMembers {
+  first: LockedOutMember[];
+  count: number;
+}
+
+/**
+ * The active members of an account whose last known address is on no entry of its whitelist. The last known address is
+ * that of the latest audit event, a change or a denial: reading requests leave no address. Members who have never
+ * signed in are left out.
+ */
+export async function listLockedOut(tx: Tx, accountId: number, limit: number): Promise<LockedOutMembers> {
+  const latest = (outcome: string): string =>
+    `(select id, address from audit_event
+       where account_id = m.account_id and user_id = m.user_id and outcome = '${outcome}' and address is not null
+       order by id desc limit 1)`;
+  const rows = await tx.query<LockedOutMember & { count: number }>(
+    `select u.email, last.address, count(*) over () as count
+       from membership m
+       join app_user u on u.id = m.user_id
+       left join lateral (
+         select address from (${latest("done")} union all ${latest("denied")}) latest order by id desc limit 1
+       ) last on true
+      where m.account_id = $1 and m.state = 'active' and (m.last_login is not null or last.address is not null)
+        and not exists (select from whitelisted_ip w where w.account_id = $1 and w.ip_cidr >>= last.address::inet)
+      order by u.email limit $2`,
+    [accountId, limit],
+  );
+  return { first: rows.map(({ email, address }) => ({ email, address })), count: rows[0]?.count ?? 0 };
+}
+
 /** Adds a token next to the member's own, until it expires. */
 export async function insertTemporaryToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
   await tx.query(
@@ -73,13 +109,17 @@ export async function insertTemporaryToken(tx: Tx, membershipId: number, sha256:
   );
 }
 
-/** Replaces the member's own token, which ends. */
-export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<void> {
-  await tx.query("delete from api_token where membership_id = $1 and expires_at is null", [membershipId]);
+/** Replaces the member's own token, which ends. Returns the SHA-256 of that token. */
+export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<Buffer | undefined> {
+  const [replaced] = await tx.query<{ sha256: Buffer }>(
+    "delete from api_token where membership_id = $1 and expires_at is null returning sha256",
+    [membershipId],
+  );
   await tx.query(
     "insert into api_token (account_id, membership_id, sha256) select account_id, id, $2 from membership where id = $1",
     [membershipId, sha256],
   );
+  return replaced?.sha256;
 }
 
 export interface Counts {

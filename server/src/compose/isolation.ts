@@ -5,7 +5,7 @@ import { findControlGroups } from "../engines/runner/find-control-groups.ts";
 import { ensureBubblewrap, findBubblewrap } from "../engines/sandbox/find-bubblewrap.ts";
 import { openSandbox, type Sandbox } from "../engines/sandbox/sandbox.ts";
 import { writeSystemCallFilter } from "../engines/sandbox/system-call-filter.ts";
-import type { SetUpStep, ShowProgress } from "../engines/set-up/set-up-step.ts";
+import { printSparsely, type ShowProgress } from "../engines/set-up/set-up-step.ts";
 import type { Log } from "../lib/log.ts";
 
 export interface SandboxOptions {
@@ -25,8 +25,7 @@ export async function composeSandbox({
   const { isolation, cacheDir, dataDir, keyFile, configFile, proxySecretFile } = config;
   const identity = accountIdentity(1);
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
-  const logStep = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
-  const progress = showProgress ?? logStep;
+  const progress = showProgress ?? printSparsely((step) => log.info({ step }, "setting up the isolation of programs"));
   const found =
     isolation === "none"
       ? await findBubblewrap(identity, cacheDir)

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { accessGate, type Admission } from "../access/gate.ts";
 import type { Admitted, OperationAccess } from "../access/operation.ts";
@@ -9,6 +10,7 @@ import type { Config } from "../config.ts";
 import { migrationState } from "../db/migrate.ts";
 import { SYSTEM_FOLDERS } from "../engines/sandbox/bubblewrap-arguments.ts";
 import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
+import { readGuides } from "../http/guides.ts";
 import { isNodeProof, nodeProof } from "../http/node-proof.ts";
 import { httpMetrics } from "../http/observe-requests.ts";
 import { readProxySecret } from "../http/proxy-secret.ts";
@@ -18,6 +20,8 @@ import { buildServer } from "../http/server.ts";
 import { bytesPerMiB } from "../lib/size-text.ts";
 import { headgateOpenApi } from "../openapi-document.ts";
 import { endpoints } from "../routes.ts";
+
+const repositoryDir = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The HTTP server with every operation; it does not listen yet. */
 export function composeServer(
@@ -42,7 +46,13 @@ export function composeServer(
     bodyLimits: { accountBytes: accountBodiesMiB * bytesPerMiB, nodeBytes: nodeBodiesMiB * bytesPerMiB },
     metrics: httpMetrics(registry),
     writesRefused: () => diskGuard.refusal(),
-    system: { registry, openApi: headgateOpenApi, readingOrder: endpoints.map(({ id }) => id), readiness },
+    system: {
+      registry,
+      openApi: headgateOpenApi,
+      readingOrder: endpoints.map(({ id }) => id),
+      guides: readGuides(repositoryDir),
+      readiness,
+    },
   });
 }
 

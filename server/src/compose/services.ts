@@ -8,6 +8,7 @@ import type { WithAccountTables } from "../catalog/tables/account-tables.ts";
 import type { ClusterServices } from "../clusters/cluster-services.ts";
 import { clusterFinder } from "../clusters/cluster-finder.ts";
 import { addDefaultCluster } from "../clusters/default-cluster.ts";
+import { clusterLabels } from "../clusters/unknown-cluster.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
@@ -87,6 +88,7 @@ export function composeServices(
     accountTables,
     sensors: openSensors(accountTables, storage, config.sensorStatus),
     folders,
+    clusterLabels,
     sentContents: new SentContents(),
     commandKinds,
     commandEvents: events,

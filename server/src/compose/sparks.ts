@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { PoolConfig } from "pg";
 import { sparkStorage } from "../accounts/spark-storage.ts";
@@ -33,7 +34,9 @@ import { renewPresence } from "../engines/runner/lease.ts";
 import type { OrphanTerms } from "../engines/runner/protocol.ts";
 import type { Sandbox } from "../engines/sandbox/sandbox.ts";
 import type { ShowProgress } from "../engines/set-up/set-up-step.ts";
+import { runsHere } from "../engines/spark-submit/executor-jars.ts";
 import { mergeContributions } from "../engines/spark-home/contribution.ts";
+import { hasS3a } from "../engines/spark-home/jvm-parts.ts";
 import { ensureSparkHome } from "../engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
 import { monotonicMs } from "../engines/runner/monotonic.ts";
@@ -92,7 +95,10 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const setUp = options.setsUpSpark ? setUpSpark(config, log, options.showProgress) : undefined;
   held.defer(() => setUp?.stop());
-  const storageOf = sparkStorage(db, keys, options.accountSettings);
+  const storageOf = sparkStorage(db, keys, options.accountSettings, () => {
+    const spark = setUp?.current();
+    return spark?.state !== "ready" || hasS3a(spark.home.classPath);
+  });
   const metastoreAccounts = new AccountsOfProcesses();
   const databases = new MetastoreDatabases({
     connection,
@@ -187,7 +193,9 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
     ]);
     // A remote server has its own catalog.
     const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
-    return mergeContributions([storage, catalog, cluster, app]);
+    // Another cluster may have access to S3 by itself, and lacks our classes.
+    const files = runsHere(cluster.properties ?? {}) ? storage : { ...storage, defaults: {} };
+    return mergeContributions([files, catalog, cluster, app]);
   };
 }
 
@@ -202,6 +210,7 @@ function composeMetastores(config: Config, parts: MetastoreParts): Metastores {
     ...leaseOf(config),
     leaseSeconds: config.leaseSeconds,
     dataDir: config.dataDir,
+    processors: availableParallelism(),
     identityOf: accountIdentity,
     rosterOf: (accountId) => accountRoster(config.dataDir, accountId),
     databaseRoster: config.databaseUrl === null ? postgresRoster(config.dataDir) : null,

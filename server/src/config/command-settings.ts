@@ -33,7 +33,7 @@ export const commandSettings = {
     description: "Total memory for the commands that run on this node.",
     allowed: "a size such as 8g or 8192m",
     parse: sizeMiB,
-    derived: "70 % of the machine's memory",
+    derived: "70% of the machine's memory",
   }),
   timeoutCheckSeconds: fixed({
     name: "HEADGATE_TIMEOUT_CHECK_SECONDS",

@@ -90,7 +90,13 @@ export const share: ParseValue<Share> = (text) => {
 };
 
 export function shareText(value: Share): string {
-  return "percent" in value ? `${value.percent}%` : `${value.miB}m`;
+  return "percent" in value ? `${value.percent}%` : sizeText(value.miB);
+}
+
+/** As `sizeMiB` reads it: `8g`, `512m`; `0` as `sizeMiBOrNone` does. */
+export function sizeText(miB: number): string {
+  if (miB === 0) return "0";
+  return miB % 1024 === 0 ? `${miB / 1024}g` : `${miB}m`;
 }
 
 /** Describes the values that `path` allows. */

@@ -15,6 +15,8 @@ export interface AdminCli {
   json(...args: string[]): Promise<AdminJson>;
   /** Returns stderr. Fails the test unless the command exits with 1 and prints nothing to stdout. */
   refused(...args: string[]): Promise<string>;
+  /** Returns everything, whatever the exit code is. */
+  finish(...args: string[]): Promise<Finished>;
   with(settings: Record<string, string>): AdminCli;
 }
 
@@ -23,17 +25,18 @@ export interface AdminCli {
 type AdminJson = any;
 
 export function adminCli(settings: Record<string, string>): AdminCli {
-  const finish = (args: readonly string[]): Promise<Finished> => runAdmin(args, settings);
+  const finish = (...args: string[]): Promise<Finished> => runAdmin(args, settings);
   const run = async (...args: string[]): Promise<string> => {
-    const { status, stdout, stderr } = await finish(args);
+    const { status, stdout, stderr } = await finish(...args);
     expect(status, `${args.join(" ")}: ${stderr}`).toBe(0);
     return stdout;
   };
   return {
     run,
+    finish,
     json: async (...args) => JSON.parse(await run(...args, "--json")),
     async refused(...args) {
-      const { status, stdout, stderr } = await finish(args);
+      const { status, stdout, stderr } = await finish(...args);
       expect({ status, stdout }, `${args.join(" ")}: ${stderr}`).toEqual({ status: 1, stdout: "" });
       expect(stderr, "a refusal is no stack trace").not.toMatch(/\n\s+at /);
       return stderr;

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../lib/fault.ts";
@@ -25,7 +25,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const file = openPrivately(path);
   try {
     // The content is not needed after a crash: no journal file, no sync.
-    file.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    file.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
     file.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`);
   } catch (error) {
     const holder = isBusy(error) ? readHolder(file) : undefined;
@@ -43,10 +43,10 @@ export function lockDataDir(dataDir: string): DataDirLock {
 /** The pid of the Headgate that uses a data directory; undefined if there is none. */
 export function findDataDirHolder(dataDir: string): string | undefined {
   const path = join(dataDir, "headgate.lock");
-  if (!existsSync(path)) return undefined;
+  if (!exists(path)) return undefined;
   const file = openPrivately(path);
   try {
-    file.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE");
+    file.exec("BEGIN IMMEDIATE");
     return undefined;
   } catch (error) {
     if (!isBusy(error)) throw error;
@@ -56,17 +56,34 @@ export function findDataDirHolder(dataDir: string): string | undefined {
   }
 }
 
+/** A file that this user cannot see is not a missing one: a server may have locked it. */
+function exists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw notUsable(path, cause);
+  }
+}
+
+/** A command of the operator that looks for the holder takes the lock for an instant, which is waited for. */
+const BRIEF_LOCK_MS = 200;
+
 function openPrivately(path: string): DatabaseSync {
   try {
     closeSync(openSync(path, "a", 0o600));
-    return new DatabaseSync(path);
+    return new DatabaseSync(path, { timeout: BRIEF_LOCK_MS });
   } catch (cause) {
-    throw new Fault(
-      "invalid",
-      `HEADGATE_DATA_DIR: ${path} cannot be written by this user: start Headgate as its owner, or set another folder`,
-      { cause },
-    );
+    throw notUsable(path, cause);
   }
+}
+
+function notUsable(path: string, cause: unknown): Fault {
+  return new Fault(
+    "invalid",
+    `HEADGATE_DATA_DIR: ${path} cannot be read and written by this user: run Headgate and its commands as its owner, ` +
+      "or set another folder",
+    { cause },
+  );
 }
 
 function readHolder(file: DatabaseSync): string {

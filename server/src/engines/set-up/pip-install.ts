@@ -5,20 +5,22 @@ import { mustFindPip } from "./find-python.ts";
 import { mustRun, type ToolOptions } from "./run-tool.ts";
 import { makeFinishedFolder, withSetUpLock } from "./finished-folder.ts";
 import type { SetUpContext } from "./set-up-step.ts";
+import { totalBytes, watchFolder } from "./watch-folder.ts";
 
 /** A package on PyPI, and the files that may be installed for it. */
 interface PinnedPackage {
   readonly name: string;
   readonly version: string;
+  /** The size of the download. */
+  readonly bytes: number;
   /** One hash for each file. pip picks the file for this machine and refuses one whose hash is not listed. */
   readonly sha256: readonly string[];
 }
 
-interface PipOptions extends Pick<ToolOptions, "signal" | "onLine" | "timeoutMs"> {
+interface PipOptions extends Pick<ToolOptions, "signal" | "timeoutMs"> {
   /** Name and version for users. */
   readonly title: string;
-  /** Gets the folder of pip's downloads, which lies below the target folder and is removed at the end. */
-  readonly onWork?: (folder: string) => void;
+  readonly progress: SetUpContext["progress"];
   readonly moreOptions?: readonly string[];
 }
 
@@ -28,13 +30,12 @@ interface PipOptions extends Pick<ToolOptions, "signal" | "onLine" | "timeoutMs"
  */
 export async function pipInstall(
   folder: string,
-  { name, version, sha256 }: PinnedPackage,
-  { title, onWork, moreOptions = [], ...running }: PipOptions,
+  { name, version, sha256, bytes }: PinnedPackage,
+  { title, progress, moreOptions = [], ...running }: PipOptions,
 ): Promise<void> {
   const pip = await mustFindPip(title);
   const work = join(folder, "pip-work");
   await mkdir(work, { recursive: true });
-  onWork?.(work);
   const requirements = join(work, "requirements.txt");
   await writeFile(
     requirements,
@@ -43,8 +44,51 @@ export async function pipInstall(
   const install = [...pip, "install", "--target", folder, "--requirement", requirements];
   // All temporary files of pip are in this folder and are removed with it.
   const argv = ["/usr/bin/env", `TMPDIR=${work}`, ...install, ...strict, ...quiet, ...moreOptions];
-  await mustRun(`the installation of ${title} by pip`, argv, { ...running, cwd: work });
+  const watch = watchPip(folder, { title, bytes, progress });
+  try {
+    await mustRun(`the installation of ${title} by pip`, argv, { ...running, cwd: work, onLine: watch.onLine });
+  } finally {
+    watch.stop();
+  }
   await rm(work, { recursive: true });
+}
+
+/**
+ * Reports the bytes of the archive while pip downloads it, and then the bytes that pip writes when it unpacks the
+ * archive. The size says when the download of a source archive is complete. Wheels differ by platform, but pip prints a
+ * line when it unpacks one.
+ */
+function watchPip(
+  folder: string,
+  { title, bytes: size, progress }: Pick<PipOptions, "title" | "progress"> & { bytes: number },
+) {
+  const downloading = `Downloading ${title}, ${size < 1e6 ? `${Math.round(size / 1e3)} KB` : `${Math.round(size / 1e6)} MB`}`;
+  let archive: string | undefined;
+  let downloaded = 0;
+  let isUnpacking = false;
+  let written = 0;
+  progress({ text: downloading });
+  const stop = watchFolder(folder, (files) => {
+    archive ??= files.find(({ path }) => /\.(tar\.gz|whl)$/.test(path))?.path;
+    const { bytes } = files.find(({ path }) => path === archive) ?? { bytes: 0 };
+    // pip removes the archive once it is unpacked.
+    isUnpacking ||= (isSource(archive) && bytes >= size) || bytes < downloaded;
+    downloaded = bytes;
+    if (isUnpacking) {
+      written = Math.max(written, totalBytes(files) - bytes); // pip also removes files
+      progress({ text: `Unpacking ${title}`, bytes: written });
+    } else if (bytes > 0)
+      progress({ text: downloading, percent: Math.min(100, Math.floor((100 * bytes) / size)), bytes });
+    else progress({ text: downloading, bytes });
+  });
+  const onLine = (line: string): void => {
+    isUnpacking ||= /^\s*(Preparing|Building|Installing)/.test(line);
+  };
+  return { onLine, stop };
+}
+
+function isSource(archive: string | undefined): boolean {
+  return archive?.endsWith(".tar.gz") === true;
 }
 
 const strict = ["--require-hashes", "--no-deps", "--no-cache-dir", "--no-compile", "--no-input"];
@@ -54,8 +98,6 @@ const quiet = ["--progress-bar=off", "--disable-pip-version-check", "--no-color"
 export interface PinnedWheel extends PinnedPackage {
   /** Name and version for users. */
   readonly title: string;
-  /** The size of the download, such as `34 MB`. */
-  readonly size: string;
   /** Without a network pip would retry for minutes. */
   readonly timeoutMs: number;
 }
@@ -75,13 +117,12 @@ export async function fetchWheel(
 ): Promise<void> {
   const folder = wheelFolder(cacheDir, wheel);
   if (existsSync(folder)) return;
-  const { title, size, timeoutMs } = wheel;
+  const { title, timeoutMs } = wheel;
   const onWait = (): void => progress({ text: `Waiting for another process that downloads ${title}` });
   await withSetUpLock(`${folder}.lock`, signal, onWait, () =>
     makeFinishedFolder(folder, async (unfinished) => {
-      progress({ text: `Downloading ${title}, ${size}` });
       const moreOptions = ["--only-binary=:all:", "--retries=2"];
-      await pipInstall(unfinished, wheel, { title, signal, timeoutMs, moreOptions });
+      await pipInstall(unfinished, wheel, { title, signal, progress, timeoutMs, moreOptions });
       await finish(unfinished);
     }),
   );

@@ -15,6 +15,7 @@ export interface ToolOptions {
 
 interface ToolResult {
   readonly exitCode: number | null;
+  readonly isTimedOut: boolean;
   readonly stdout: string;
   /** The end of both streams, for a message. */
   readonly output: string;
@@ -36,7 +37,12 @@ export async function runTool(argv: readonly string[], options: ToolOptions = {}
       // It has just ended.
     }
   };
-  const timer = timeoutMs === undefined ? undefined : setTimeout(kill, timeoutMs);
+  let isTimedOut = false;
+  const onTimeout = (): void => {
+    isTimedOut = true;
+    kill();
+  };
+  const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
   signal?.addEventListener("abort", kill);
   let stdout = "";
   let output = "";
@@ -53,7 +59,7 @@ export async function runTool(argv: readonly string[], options: ToolOptions = {}
       child.on("close", resolve);
     });
     signal?.throwIfAborted();
-    return { exitCode, stdout, output };
+    return { exitCode, isTimedOut, stdout, output };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", kill);
@@ -68,9 +74,9 @@ export async function mustRun(what: string, argv: readonly string[], options: To
   throw new Fault("unavailable", `${what} failed (${howItEnded(result, options)})`, { cause });
 }
 
-function howItEnded({ exitCode }: ToolResult, { timeoutMs }: ToolOptions): string {
-  if (exitCode !== null) return `exit code ${exitCode}`;
-  return timeoutMs === undefined ? "it was killed" : `it was killed, or timed out after ${timeoutMs / 1000} seconds`;
+function howItEnded({ exitCode, isTimedOut }: ToolResult, { timeoutMs = 0 }: ToolOptions): string {
+  if (isTimedOut) return `it timed out after ${timeoutMs / 1000} seconds`;
+  return exitCode === null ? "it was killed" : `exit code ${exitCode}`;
 }
 
 /**

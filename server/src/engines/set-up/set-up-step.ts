@@ -12,6 +12,27 @@ export interface SetUpContext {
   readonly progress: (step: SetUpStep) => void;
 }
 
-export function describeStep({ text, percent }: SetUpStep): string {
-  return percent === undefined ? text : `${text} (${percent} %)`;
+/** `Downloading Spark (30 %)`, `Unpacking Spark (812 MB)`. */
+export function describeStep({ text, percent, bytes = 0 }: SetUpStep): string {
+  if (percent !== undefined) return `${text} (${percent} %)`;
+  return bytes < 1e6 ? text : `${text} (${Math.floor(bytes / 1e6)} MB)`;
+}
+
+const LINE_PERCENT = 10;
+const LINE_BYTES = 200e6;
+
+/** For outputs other than a terminal: prints a line for each step, for each tenth of it, and for each 200 MB. */
+export function printSparsely(print: (line: string) => void): (step: SetUpStep) => void {
+  let last = "";
+  return ({ text, percent, bytes = 0 }) => {
+    const step =
+      percent === undefined || percent < LINE_PERCENT ? { text } : { text, percent: floor(percent, LINE_PERCENT) };
+    const line = describeStep({ ...step, bytes: percent === undefined ? floor(bytes, LINE_BYTES) : 0 });
+    if (line !== last) print(line);
+    last = line;
+  };
+}
+
+function floor(value: number, unit: number): number {
+  return value - (value % unit);
 }

@@ -96,16 +96,20 @@ export interface ProgressStep {
   readonly text: string;
   /** 0–100, if the length of the step is known. */
   readonly percent?: number;
+  /** Downloaded or written so far. */
+  readonly bytes?: number;
 }
 
 const MAX_BAR_WIDTH = 30;
 const MIN_BAR_WIDTH = 8;
 
-/** `Downloading Spark [#########---------------------] 30 % 0:42`; the bar takes the columns that are left. */
-export function stepLine({ text, percent }: ProgressStep, seconds: number, columns: number): string {
+/** `Downloading Spark [#########---------------------] 30 % 136.7 MB 0:42`; the bar takes the columns that are left. */
+export function stepLine({ text, percent, bytes }: ProgressStep, seconds: number, columns: number): string {
   const elapsed = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-  if (percent === undefined) return `${text} ${elapsed}`.slice(0, columns);
-  const tail = `${percent} % ${elapsed}`;
+  // A tenth of a megabyte also grows over a slow line, where a percent of Spark takes many seconds.
+  const size = bytes === undefined ? [] : [`${(bytes / 1e6).toFixed(1)} MB`];
+  if (percent === undefined) return [text, ...size, elapsed].join(" ").slice(0, columns);
+  const tail = [`${percent} %`, ...size, elapsed].join(" ");
   const width = Math.min(MAX_BAR_WIDTH, columns - text.length - tail.length - " [] ".length);
   if (width < MIN_BAR_WIDTH) return `${text} ${tail}`.slice(0, columns);
   const filled = Math.round((width * percent) / 100);
