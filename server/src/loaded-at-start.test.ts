@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 
 /**
- * Clients of engines: each takes several megabytes of an idle server, and most installations need few of them for
- * hours.
+ * Clients of engines, and the renderer of guides: each takes memory of an idle server, and most installations need few
+ * of them for hours.
  */
-const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "@rgrove/parse-xml", "re2js"];
+const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "@rgrove/parse-xml", "re2js", "marked"];
 
 const LIST_PACKAGES = `
   import { registerHooks } from "node:module";
@@ -21,7 +21,7 @@ const LIST_PACKAGES = `
   console.log([...packages].join("\\n"));
 `;
 
-test("the clients of engines are loaded on first use, not at the start", () => {
+test("the clients of engines and the renderer of guides are loaded on first use, not at the start", () => {
   const app = new URL("app.ts", import.meta.url).href;
   const loaded = execFileSync(process.execPath, ["--input-type=module", "--eval", LIST_PACKAGES, app], {
     encoding: "utf8",

@@ -68,12 +68,16 @@ test("after a failover that loses the last commands, their ids are not given out
   await node?.crash();
   await primary.stop();
 
-  // Recovery without an archive ends at once, and with a new timeline, as the promotion of a standby does.
+  // Recovery without an archive ends at once, and with a new timeline, as the promotion of a standby does. Until then
+  // connections are refused.
   const signal = join(standby.cluster.data, "recovery.signal");
   const { uid, gid } = statSync(standby.cluster.data);
   writeFileSync(signal, "");
   chownSync(signal, uid, gid);
-  const promoted = new Client(await serve(await startOn(standby, { restore_command: "false" })), token);
+  const promoted = new Client(
+    await serve(await startOn(standby, { restore_command: "false", hot_standby: "off" })),
+    token,
+  );
   await promoted.get(`/commands/${lost[0]}`).refused(404);
   expect((await promoted.get(`/commands/${stored}`)).id).toBe(stored);
   expect(await submitProgram(promoted, "true")).toBeGreaterThan(stored + 10_000);

@@ -102,6 +102,7 @@ async function adoptMetastores(): Promise<Metastores> {
     storageOf: () => Promise.resolve(STORAGE),
     isInUse: () => Promise.resolve(false),
     spark: undefined,
+    processors: 4,
     databases: { provide: () => Promise.reject(new Error("nothing shall be started")) },
     identityOf: () => undefined,
     rosterOf: () => pathTo("accounts/1/running"),

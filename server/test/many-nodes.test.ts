@@ -93,10 +93,11 @@ describe("a command that runs on another node", () => {
     }
   });
 
-  test("is refused in the same way as on its own node", async () => {
+  test("is returned after a failure, and refused, as on its own node", async () => {
     const id = await submitProgram(at("other"), "echo x; exit 3");
     expect(await ended(id)).toBe("error");
-    for (const path of ["results", "logs?err_file_processed=-1"]) {
+    expect(await text("other", `/commands/${id}/results?format=raw`)).toBe("x\n");
+    for (const path of ["results?format=csv", "logs?err_file_processed=-1"]) {
       const refusal = await at("other").get(`/commands/${id}/${path}`).refused(422);
       expect(refusal.text).toBe((await at("runner").get(`/commands/${id}/${path}`).refused(422)).text);
     }
@@ -115,6 +116,9 @@ test("the caller's address counts on the node that a request is forwarded to", a
     const headers = { "X-Forwarded-For": "203.0.113.7", "X-Headgate-Proxy": PROXY_SECRET };
     const reply = await at("other").get(`/commands/${id}/logs`, { headers }).reply();
     expect([reply.status, reply.text]).toEqual([200, "x\n"]);
+    const bearer = { headers: { ...headers, Authorization: `Bearer ${nodes.account.token}` } };
+    const same = await new Client(nodes.process("other").url).get(`/commands/${id}/logs`, bearer).reply();
+    expect([same.status, same.text]).toEqual([200, "x\n"]);
     const forged = { headers: { ...headers, "X-Headgate-Proxy": "node 1 x" } };
     for (const name of ["other", "runner"] as const) await at(name).get(`/commands/${id}/logs`, forged).refused(403);
   } finally {
@@ -128,7 +132,9 @@ describe("when the node that ran a command is gone", () => {
     const id = await submitProgram(at("other"), "echo out; echo err >&2");
     const silent = await submitProgram(at("other"), "true");
     const large = await submitProgram(at("other"), "head -c 20971520 /dev/zero");
+    const failed = await submitProgram(at("other"), "echo out; exit 3");
     for (const each of [id, silent, large]) expect(await ended(each)).toBe("done");
+    expect(await ended(failed)).toBe("error");
     await published();
     await loseRunner();
     expect(await at("other").get(`/commands/${id}/results`)).toEqual({ inline: true, results: "out\n" });
@@ -142,9 +148,11 @@ describe("when the node that ran a command is gone", () => {
     expect(await text("other", `/commands/${silent}/logs`)).toBe("");
     const { result_location: location } = await at("other").get(`/commands/${large}/results`);
     expect(location).toEqual([expect.stringMatching(/^s3:/)]);
-    await at("other")
-      .get(`/commands/${id}/jobs`)
-      .refused(503, new RegExp(idOf("runner")));
+    for (const unpublished of [`${id}/jobs`, `${failed}/results`]) {
+      await at("other")
+        .get(`/commands/${unpublished}`)
+        .refused(503, new RegExp(idOf("runner")));
+    }
   });
 
   test("files that exist only on that node are unavailable for now, and the message names the node", async () => {

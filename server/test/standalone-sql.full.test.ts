@@ -1,13 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
+import { because, NO_EXECUTORS } from "./skip-reasons/skip-reasons.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
-import { sparkIsMissing } from "./support/spark-missing.ts";
+import { executorsAreMissing } from "./support/spark-missing.ts";
 import { AccountClient } from "./support/given.ts";
 import { foundSparkAccount } from "./support/spark-server.ts";
 import { statusOf, submitSql, useSpark } from "./support/spark.ts";
 import { startStandaloneCluster, type StandaloneCluster } from "./support/standalone-cluster.ts";
 
+const OPTIONS = { timeout: 300_000, ...because(NO_EXECUTORS) };
 const PATIENCE = { timeout: 120_000, interval: 100 };
 const PLACE = { label: "standalone" };
 /** Executors for one task each, which are released soon. */
@@ -31,8 +33,7 @@ const waitingResult = (seconds: number): string =>
      if(id = ${ROWS / 2 - 1}, java_method('java.lang.Thread', 'sleep', ${seconds * 1000}L), null) as slept
    from range(0, ${ROWS}, 1, 2)`;
 
-// Skipped on machines without Java or Python.
-describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 300_000 }, () => {
+describe.skipIf(executorsAreMissing)("a query on a standalone cluster", OPTIONS, () => {
   const spark = useSpark();
   const seaweedFs = useSeaweedFs();
   let cluster: StandaloneCluster;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { because, NO_EXECUTORS } from "./skip-reasons/skip-reasons.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
-import { sparkIsMissing } from "./support/spark-missing.ts";
+import { executorsAreMissing } from "./support/spark-missing.ts";
 import { useSpark } from "./support/spark.ts";
 import { startStandaloneCluster, type StandaloneCluster } from "./support/standalone-cluster.ts";
 
@@ -22,8 +23,7 @@ println(sc.master)
 println(Seq(Pair("a", 1), Pair("b", 2)).toDS.repartition(2).map(pair => pair.size * by).collect().sum)
 `;
 
-// Skipped on machines without Java or Python.
-describe.skipIf(sparkIsMissing)("a program on a standalone cluster", () => {
+describe.skipIf(executorsAreMissing)("a program on a standalone cluster", because(NO_EXECUTORS), () => {
   const spark = useSpark();
   let cluster: StandaloneCluster;
 

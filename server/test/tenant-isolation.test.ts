@@ -234,7 +234,8 @@ function comparable({ status, text }: Reply, asked: string): { status: number; t
 }
 
 function withoutAsked(text: string, asked: string): string {
-  return [asked, ...asked.split(",")].reduce((shown, part) => shown.replaceAll(part, "<asked>"), text);
+  const parts = asked.split(",").toSorted((one, two) => two.length - one.length); // 150001 before 50001
+  return [asked, encodeURIComponent(asked), ...parts].reduce((shown, part) => shown.replaceAll(part, "<asked>"), text);
 }
 
 /** Every table gets its own range of ids, so that an id of one kind is never an id of another kind. */

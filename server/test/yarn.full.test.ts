@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { newKey, writeKeys } from "../src/lib/key-ring.ts";
 import { startMiniYarn, type MiniYarn } from "./mini-hadoop/mini-hadoop.ts";
+import { because, NO_EXECUTORS } from "./skip-reasons/skip-reasons.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
-import { sparkIsMissing } from "./support/spark-missing.ts";
+import { executorsAreMissing } from "./support/spark-missing.ts";
 import { AccountClient } from "./support/given.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { foundSparkAccount, SPARK_SETTINGS } from "./support/spark-server.ts";
@@ -13,6 +14,7 @@ import { statusOf } from "./support/spark.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 const RUN_MS = 300_000;
+const OPTIONS = { timeout: RUN_MS, ...because(NO_EXECUTORS) };
 const PATIENCE = { timeout: RUN_MS, interval: 250 };
 const email = "yarn@example.test";
 
@@ -49,8 +51,7 @@ spark = SparkSession.builder.getOrCreate()
 spark.sparkContext.parallelize(range(2), 2).map(lambda n: time.sleep(600)).count()
 `;
 
-// Skipped on machines without Java or Python.
-describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has configured", { timeout: RUN_MS }, () => {
+describe.skipIf(executorsAreMissing)("on a YARN cluster that the operator has configured", OPTIONS, () => {
   const folder = mkdtempSync(join(tmpdir(), "headgate-yarn-"));
   let yarn: MiniYarn;
   let database: TestDatabase;

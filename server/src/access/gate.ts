@@ -1,3 +1,8 @@
+/**
+ * Checks access in this order: the token (401), the rate limits (429), the address and the membership's state (403),
+ * the permission (403, or 404 on operator routes). If an object's policy decides, the permission is checked after the
+ * object is found. Refusals of known callers are audited.
+ */
 import type { Database, Tx } from "../db/database.ts";
 import {
   ANONYMOUS_TERMS,
@@ -7,7 +12,7 @@ import {
   type Arrival,
   type Gate,
 } from "../http/gate.ts";
-import { notFound, Fault } from "../lib/fault.ts";
+import { Fault, noSuchOperation } from "../lib/fault.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
@@ -24,18 +29,19 @@ import {
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, AuditNote, Change, OperationAccess, Visitor } from "./operation.ts";
-import { missingPermissionOf, readScopeOf, refusalOfSearch, policySourcesOf } from "./object-access.ts";
+import {
+  missingPermissionOf,
+  readScopeOf,
+  readScopeOfType,
+  refusalOfSearch,
+  policySourcesOf,
+} from "./object-access.ts";
 import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
 import type { PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { isWellFormedToken } from "./token.ts";
 import { normalAddress } from "./whitelist/ip-address.ts";
 
-/**
- * Checks access in this order: the token (401), the rate limits (429), the address and the membership's state (403),
- * the permission (403, or 404 on operator routes). If an object's policy decides, the permission is checked after the
- * object is found. Refusals of known callers are audited.
- */
 export interface GateOptions {
   db: Database;
   keys: KeyRing;
@@ -105,7 +111,7 @@ export function accessGate({
       const checkedAt = clock.now().getTime();
       const known = await identify(arrival, policySourcesOf(endpoint.access));
       limits.takeRequest(known.caller.tokenId);
-      const admission = await checkAdmission({ db, deny }, endpoint, known, checkedAt);
+      const admission = await checkAdmission({ db, deny }, endpoint, known, { arrival, checkedAt });
       noteLogin(known);
       return admission;
     },
@@ -113,7 +119,10 @@ export function accessGate({
     async renew(endpoint, admission, arrival) {
       const now = clock.now().getTime();
       if (admission === null || now - admission.checkedAt < ADMISSION_STALE_MS) return admission;
-      return checkAdmission({ db, deny }, endpoint, await identify(arrival, policySourcesOf(endpoint.access)), now);
+      return checkAdmission({ db, deny }, endpoint, await identify(arrival, policySourcesOf(endpoint.access)), {
+        arrival,
+        checkedAt: now,
+      });
     },
 
     enter(endpoint, admission, arrival) {
@@ -166,11 +175,11 @@ async function checkAdmission(
   { db, deny }: { db: Database; deny: Deny },
   { id, access }: CheckedEndpoint,
   known: Authenticated,
-  checkedAt: number,
+  { arrival, checkedAt }: { arrival: Arrival; checkedAt: number },
 ): Promise<Admission> {
   const { caller, standing } = known;
   if (access.permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
-    throw notFound();
+    throw noSuchOperation(arrival.method, arrival.sentUrl);
   }
   const unusable = refusalOf(known);
   if (unusable !== undefined) throw deny(id, caller, unusable);
@@ -204,6 +213,7 @@ function admittedTo(
       if (readScope === undefined) throw new Error(`${operationId} calls readable() without access.lists`);
       return readScope;
     },
+    readableOf: (type) => readScopeOfType(type, caller, requireStanding(operationId, standing)),
   };
 }
 

@@ -1,12 +1,13 @@
 import type { Queryable } from "../db/database.ts";
 import type { Search } from "../http/gate.ts";
-import { notFound, type Fault } from "../lib/fault.ts";
+import type { Fault } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import type { Caller } from "./caller.ts";
 import type { FoundObject, OperationAccess } from "./operation.ts";
 import { isPermitted, missingPermission, type PermissionRow } from "./permission.ts";
 import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
-import { POLICY_SOURCES, type PolicySource } from "./policy/policy.ts";
+import { OBJECT_PERMISSIONS } from "./policy/object-permissions.ts";
+import { POLICY_SOURCES, type ObjectType, type PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { mayReadSomething } from "./policy/store.ts";
 
@@ -42,6 +43,18 @@ export async function readScopeOf(
   return isSome ? { ...scope, isFiltered: true } : undefined;
 }
 
+/** The same for an operation that lists nothing, but names objects of this type in a message. */
+export function readScopeOfType(type: ObjectType, caller: Caller, standing: PolicyStanding): ReadScope {
+  const byTable = isPermitted(OBJECT_PERMISSIONS[type].read, caller);
+  const hasPolicies = POLICY_SOURCES[type].some((source) => !standing.absentSources.has(source));
+  return {
+    byTable,
+    membershipId: caller.membershipId,
+    groupIds: [...standing.groupIds],
+    isFiltered: !byTable || (hasPolicies && !caller.groups.has("system-admin")),
+  };
+}
+
 /** These faults of `find` reveal whether the object exists. Others are thrown to every caller. */
 const SEARCH_FAULTS: ReadonlySet<string> = new Set<Fault["code"]>(["not-found", "invalid"]);
 
@@ -58,11 +71,12 @@ export async function refusalOfSearch(
   if ("fault" in search) {
     return SEARCH_FAULTS.has(search.fault.code) ? missingPermissionOf(access, caller) : undefined;
   }
-  const { policyObject: object, permission } = foundObject(search.found);
+  const { policyObject: object, permission, missing } = foundObject(search.found);
   const rows: JudgedRow[] = permission === undefined ? rowsOf(access) : [permission];
   if (object === undefined) {
     const lack = missingRow(rows, caller);
-    if (lack === undefined) throw notFound();
+    if (lack === undefined)
+      throw missing?.() ?? new Error("find returned neither an object nor the fault for a missing one");
     return lack;
   }
   let refusal: string | undefined;

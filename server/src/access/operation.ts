@@ -48,8 +48,9 @@ export interface OperationAccess {
 
 /** The result of `find` in an operation with `access.object`. */
 export interface FoundObject {
-  /** Undefined: there is no such object. */
+  /** Undefined: there is no such object, and callers with the permission get the fault of `missing`. */
   readonly policyObject: PolicyObject | undefined;
+  readonly missing?: () => Fault;
   /** Replaces the endpoint's permission if that depends on the object. */
   readonly permission?: PermissionRow & { readonly action?: JudgedAction };
 }
@@ -81,6 +82,8 @@ export interface Admitted extends Visitor {
   authorise: (object: PolicyObject, action: JudgedAction, row: PermissionRow, reader?: Queryable) => Promise<void>;
   /** Which objects a list shows; for endpoints with `access.lists`. */
   readable: () => ReadScope;
+  /** Which objects of a type in `access.object` or `access.judges` the caller may read. */
+  readableOf: (type: ObjectType) => ReadScope;
 }
 
 /**

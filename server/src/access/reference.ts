@@ -23,13 +23,6 @@ export const ReferenceList = Type.String({
   examples: ["5,analysts"],
 });
 
-const SHOWN_LENGTH = 100;
-
-/** The part of a reference that a refusal repeats. */
-export function shownReference(reference: string | number): string {
-  return [...String(reference)].slice(0, SHOWN_LENGTH).join("");
-}
-
 export function parseReference(text: string): Reference {
   if (!/^\d+$/.test(text)) return { id: null, name: text };
   const id = Number(text);

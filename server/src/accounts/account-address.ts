@@ -1,6 +1,6 @@
 import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
-import { invalid } from "../lib/fault.ts";
+import { invalid, type Rule } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
 /**
@@ -21,7 +21,7 @@ export function checkLocation(location: string, allowedNetworks: readonly string
 }
 
 /** Says what is wrong with the form of a location. Quotes only what stands before `://`: the rest may be credentials. */
-function brokenLocationRule(location: string): string | undefined {
+function brokenLocationRule(location: string): Rule | undefined {
   const [, scheme, slashes, rest = ""] = /^([A-Za-z][A-Za-z0-9+.-]{0,19}):(\/*)(.*)$/s.exec(location) ?? [];
   const beginning = "must begin with s3://, s3a://, s3n:// or hdfs://";
   if (scheme === "file") return `${beginning}. To store files on the server, leave defloc out`;
@@ -50,7 +50,9 @@ function checkObjectUri(field: string, location: string): void {
   try {
     parseObjectUri(location);
   } catch (error) {
-    if (error instanceof ObjectStoreError) throw invalid(field, error.message.replace(/^the URI /, ""));
+    if (error instanceof ObjectStoreError) {
+      throw invalid(field, `must ${error.message.replace(/^the URI must /, "")}`);
+    }
     throw error;
   }
 }

@@ -90,12 +90,10 @@ export const createAccount = operation({
 /** A new account gets the features of the deployment, so these apply and not those of the caller's account. */
 function requireFeatureOfNewAccounts(defaultFeatures: readonly Feature[], feature: Feature, field: string): void {
   if (defaultFeatures.includes(feature)) return;
-  throw invalid(
-    field,
-    `needs the feature ${feature}, which new accounts do not have. Create the account without this field, ` +
-      "have an operator enable the feature (npm run admin -- feature-set), and then edit the account; " +
-      "HEADGATE_FEATURES enables it in every new account.",
-  );
+  const cure =
+    "Create the account without this field, have an operator enable the feature (npm run admin -- feature-set), and " +
+    "then edit the account; HEADGATE_FEATURES enables it in every new account.";
+  throw invalid(field, `needs the feature ${feature}, which new accounts do not have. ${cure}`);
 }
 
 function hasKeyPair(given: GivenCredentials): boolean {

@@ -11,6 +11,6 @@ export async function deleteAccount(tx: Tx, accountId: number): Promise<void> {
     throw invalid("account", "must not be the first account: it belongs to the operators and cannot be deleted");
   }
   const userIds = await lockUsersOf(tx, accountId);
-  if (!(await deleteAccountRow(tx, accountId))) throw notFound();
+  if (!(await deleteAccountRow(tx, accountId))) throw notFound("Account", accountId);
   await deleteUsersWithoutAccount(tx, userIds);
 }

@@ -19,5 +19,5 @@ export async function setAccountRole(
     throw invalid("external_id", "must have 2 to 1224 letters, digits or characters of _+=,.@:/-");
   }
   if (roleArn === null && externalId !== null) throw invalid("external_id", "needs a role_arn");
-  if (!(await updateRole(tx, accountId, roleArn, externalId))) throw notFound();
+  if (!(await updateRole(tx, accountId, roleArn, externalId))) throw notFound("Account", accountId);
 }

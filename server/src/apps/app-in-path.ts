@@ -11,6 +11,6 @@ export async function appInPath({
   reader: Queryable;
 }): Promise<AppRow> {
   const row = await findApp(reader, params.app_id);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("App", params.app_id);
   return row;
 }

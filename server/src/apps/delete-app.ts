@@ -21,7 +21,7 @@ export const deleteApp = operation({
 
   async handle({ found, change }, { appControl }: WithAppControl) {
     const reply = await change(async (tx, audit) => {
-      if (!(await removeApp(tx, found.id))) throw notFound();
+      if (!(await removeApp(tx, found.id))) throw notFound("App", found.id);
       if (await isInUse(tx, found.id))
         throw invalid("app_id", "must not be an app whose commands are waiting or running");
       audit.object = `app/${found.id}`;

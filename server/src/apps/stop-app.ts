@@ -24,7 +24,7 @@ export const stopApp = operation({
 
   async handle({ found, caller, change }, { appControl }: WithAppControl) {
     await change(async (tx, audit) => {
-      if (!(await raiseGeneration(tx, found.id))) throw notFound();
+      if (!(await raiseGeneration(tx, found.id))) throw notFound("App", found.id);
       audit.object = `app/${found.id}`;
     });
     await appControl.stop(found.id);

@@ -15,7 +15,10 @@ export const listPartitions = operation({
   paths: { "v1.2": "/hive/:schema/:table/partitions" },
   access: { permission: READ_TABLES },
   params: TableParams,
-  example: { params: { schema: "default" } },
+  example: {
+    params: { schema: "default" },
+    reply: [{ PART_NAME: "dt=2026-01-31", LOCATION: "s3a://bucket/warehouse/orders/dt=2026-01-31" }],
+  },
   reply: Type.Array(Type.Object({ PART_NAME: Type.String(), LOCATION: Nullable(Type.String()) })),
   find: findTableInPath,
 

@@ -34,7 +34,7 @@ export const listTables = operation({
     ),
     describe: Type.Optional(Type.Literal(true, { description: "Adds the columns" })),
   }),
-  example: { params: { schema: "default" } },
+  example: { params: { schema: "default" }, reply: ["customers", "orders"] },
   reply: Type.Union([Type.Array(Type.String()), Type.Array(DescribedTableReply)]),
   find: findSchema,
 
@@ -54,6 +54,6 @@ async function findSchema(
   await accountTables.listings.take(caller.accountId, signal);
   const tables = await accountTables.of(caller.accountId);
   const names = await tables.tableNames(params.schema, signal);
-  if (names === undefined) throw notFound();
+  if (names === undefined) throw notFound("Schema", params.schema);
   return { tables, names, signal };
 }

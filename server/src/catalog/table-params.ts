@@ -22,6 +22,6 @@ export async function findTableInPath(
 ): Promise<CatalogTable> {
   const tables = await accountTables.of(caller.accountId);
   const table = await tables.table(params.schema, params.table);
-  if (table === undefined) throw notFound();
+  if (table === undefined) throw notFound("Table", `${params.schema}.${params.table}`);
   return table;
 }

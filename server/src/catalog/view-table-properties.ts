@@ -13,7 +13,18 @@ export const viewTableProperties = operation({
   aliases: { "v1.2": ["/hive/:schema/:table/properties"] },
   access: { permission: READ_TABLES },
   params: TableParams,
-  example: { params: { schema: "default" } },
+  example: {
+    params: { schema: "default" },
+    reply: {
+      table_type: "MANAGED_TABLE",
+      owner: "headgate",
+      created_at: "2026-01-31T08:30:00Z",
+      location: "s3a://bucket/warehouse/orders",
+      input_format: "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+      partition_columns: [{ name: "dt", type: "string" }],
+      parameters: { "spark.sql.sources.provider": "parquet" },
+    },
+  },
   reply: Type.Object({
     table_type: Type.String({ description: "MANAGED_TABLE, EXTERNAL_TABLE or VIRTUAL_VIEW" }),
     owner: Nullable(Type.String()),

@@ -12,7 +12,13 @@ export const viewTable = operation({
   paths: { "v1.2": "/hive/:schema/:table" },
   access: { permission: READ_TABLES },
   params: TableParams,
-  example: { params: { schema: "default" } },
+  example: {
+    params: { schema: "default" },
+    reply: [
+      { name: "id", type: "bigint", comment: null },
+      { name: "dt", type: "string", comment: null },
+    ],
+  },
   reply: Type.Array(Type.Object({ name: Type.String(), type: Type.String(), comment: Nullable(Type.String()) })),
   find: findTableInPath,
 

@@ -6,7 +6,7 @@ import { notFound, invalid } from "../lib/fault.ts";
 import { OneOf } from "../http/schema.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
-import { lockCluster } from "./store/cluster.ts";
+import { lockCluster, type ClusterRow } from "./store/cluster.ts";
 import { countRunning, endBetweenAttempts, lockClaims } from "./store/commands.ts";
 import { beginEnd, beginStart } from "./store/lifecycle.ts";
 
@@ -38,12 +38,18 @@ export const changeClusterState = operation({
   reply: Type.Object({ message: Type.String() }),
   find: clusterInPath,
 
-  async handle({ found, body, change, authorise }, { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">) {
+  async handle(
+    { found, params, body, change, authorise },
+    { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">,
+  ) {
     // The gate admits callers who may do either of the two.
     await authorise(found.policyObject, body.state, PERMISSIONS[body.state]);
     const { message, isBegun } = await change(async (tx, audit) => {
       audit.object = `cluster/${found.id}/${body.state}`;
-      return body.state === "start" ? start(tx, found.id) : terminate(tx, found.id, body.force ?? false);
+      if (body.state === "terminate") lockClaims(tx);
+      const cluster = await lockCluster(tx, found.id);
+      if (cluster === undefined) throw notFound("Cluster", params.cluster_id);
+      return body.state === "start" ? start(tx, cluster) : terminate(tx, cluster, body.force ?? false);
     });
     if (isBegun) clusterLifecycle.proceed(found.id);
     return { message };
@@ -55,26 +61,21 @@ interface Outcome {
   isBegun: boolean;
 }
 
-async function start(tx: Tx, id: number): Promise<Outcome> {
-  const cluster = await lockCluster(tx, id);
-  if (cluster === undefined) throw notFound();
-  switch (cluster.state) {
+async function start(tx: Tx, { id, state }: ClusterRow): Promise<Outcome> {
+  switch (state) {
     case "DOWN":
       return { message: `Starting cluster ${id}.`, isBegun: await beginStart(tx, id) };
     case "TERMINATING":
       throw invalid("state", "must not be start while the cluster is TERMINATING: try again when it is DOWN");
     case "PENDING":
     case "UP":
-      return { message: `Cluster ${id} is already ${cluster.state}.`, isBegun: false };
+      return { message: `Cluster ${id} is already ${state}.`, isBegun: false };
   }
 }
 
-async function terminate(tx: Tx, id: number, force: boolean): Promise<Outcome> {
-  lockClaims(tx);
-  const cluster = await lockCluster(tx, id);
-  if (cluster === undefined) throw notFound();
-  if (cluster.state === "DOWN" || cluster.state === "TERMINATING") {
-    return { message: `Cluster ${id} is already ${cluster.state}.`, isBegun: false };
+async function terminate(tx: Tx, { id, state }: ClusterRow, force: boolean): Promise<Outcome> {
+  if (state === "DOWN" || state === "TERMINATING") {
+    return { message: `Cluster ${id} is already ${state}.`, isBegun: false };
   }
   const running = await countRunning(tx, id);
   if (running > 0 && !force) {

@@ -37,13 +37,13 @@ export const cloneCluster = operation({
   },
 
   async handle(
-    { found, body, caller, change },
+    { found, params, body, caller, change },
     { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
   ) {
     const labels = checkLabels(body.labels);
     return change(async (tx, audit) => {
       const original = await lockCluster(tx, found.id);
-      if (original === undefined) throw notFound();
+      if (original === undefined) throw notFound("Cluster", params.cluster_id);
       const settings = mergedSettings(body, original, { ...clusterRules, caller });
       const token = sealedToken(body.engine, settings.engine, original, tokenSealer(keys, caller.accountId));
       const id = await insertCluster(tx, caller.membershipId, settings, token);

@@ -25,6 +25,6 @@ export async function clusterInPath({
   reader: Queryable;
 }): Promise<FoundCluster> {
   const row = await findCluster(reader, parseReference(params.cluster_id));
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("Cluster", params.cluster_id);
   return { ...row, policyObject: policyObjectOf(row) };
 }

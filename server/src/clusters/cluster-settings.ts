@@ -40,7 +40,8 @@ export function mergedSettings(
   current: ClusterSettings,
   rules: SettingRules,
 ): ClusterSettings {
-  if (input.environment_id !== undefined) throw invalid("environment_id", "does not exist in this account");
+  if (input.environment_id !== undefined)
+    throw invalid("environment_id", `names no environment of the account: ${input.environment_id}`);
   const { engine, spark_config: config, pools, max_concurrent_commands: commands } = input;
   return {
     engine: engine === undefined ? current.engine : parseEngine(engine, rules),

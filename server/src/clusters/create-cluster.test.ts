@@ -141,7 +141,7 @@ describe("POST /api/v2/clusters", () => {
     [{ idle_cluster_timeout: -1 }, /^idle_cluster_timeout must be at least 0/],
     [{ idle_cluster_timeout_in_secs: 299 }, /^idle_cluster_timeout_in_secs must be at least 300/],
     [{ idle_cluster_timeout_in_secs: 600 }, /^idle_cluster_timeout_in_secs needs the feature aggressive_downscaling/],
-    [{ environment_id: 1 }, /^environment_id does not exist/],
+    [{ environment_id: 1 }, /^environment_id names no environment/],
   ])("refuses %j and stores nothing", async (part, message) => {
     const before = await stored(account);
     await account.post("/api/v2/clusters", { labels: ["refused"], engine: local, ...part }).refused(422, message);

@@ -25,11 +25,11 @@ export const deleteCluster = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: clusterInPath,
 
-  async handle({ found, change }) {
+  async handle({ found, params, change }) {
     return change(async (tx, audit) => {
       lockClaims(tx);
       const cluster = await lockCluster(tx, found.id);
-      if (cluster === undefined) throw notFound();
+      if (cluster === undefined) throw notFound("Cluster", params.cluster_id);
       if (cluster.labels.includes(DEFAULT_LABEL)) {
         throw invalid("cluster_id", `must not be the cluster labelled ${DEFAULT_LABEL}: move the label first`);
       }

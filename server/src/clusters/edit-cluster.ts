@@ -37,14 +37,14 @@ export const editCluster = operation({
   find: clusterInPath,
 
   async handle(
-    { found, body, caller, change },
+    { found, params, body, caller, change },
     { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
   ) {
     const labels = body.labels === undefined ? undefined : checkLabels(body.labels);
     return change(async (tx, audit) => {
       lockClaims(tx);
       const current = await lockCluster(tx, found.id);
-      if (current === undefined) throw notFound();
+      if (current === undefined) throw notFound("Cluster", params.cluster_id);
       const settings = mergedSettings(body, current, { ...clusterRules, caller });
       await checkEngineChange(tx, current, settings.engine);
       const token = sealedToken(body.engine, settings.engine, current, tokenSealer(keys, caller.accountId));

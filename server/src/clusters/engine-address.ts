@@ -1,4 +1,4 @@
-import { invalid } from "../lib/fault.ts";
+import { invalid, type Rule } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
 /**
@@ -66,6 +66,6 @@ function isPlain(url: URL): boolean {
   return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
 }
 
-function refuse(field: string, rule: string | undefined): void {
+function refuse(field: string, rule: Rule | undefined): void {
   if (rule !== undefined) throw invalid(field, rule);
 }

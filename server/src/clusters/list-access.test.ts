@@ -1,7 +1,10 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { Socket } from "node:net";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call, Client } from "../../test/support/client.ts";
 import { useServer, type MemberClient } from "../../test/support/given.ts";
+import { roleHolder } from "../../test/support/role-holder.ts";
 import { givenTeam, type Team } from "../../test/support/team.ts";
+import { withoutId } from "../../test/support/without-id.ts";
 
 /** Who may run commands on a cluster: what the server does, what it explains and what it lists must agree. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
@@ -67,13 +70,29 @@ describe("commands on a cluster", () => {
     expect((await explain(team.user)).policy).toMatchObject({ source_id: id, action: "start", access: "deny" });
   });
 
+  test("follow policies for groups", async () => {
+    await setPolicy([{ access: "deny", action: ["start"], condition: { svc_groups: [team.groupId] } }]);
+    expect(await decisions()).toEqual({ user: "allowed by table", outsider: "refused by table" });
+    await team.admin.put(`/groups/${team.groupId}/svc_users/${team.user.membershipId}/add`, {});
+    expect(await decisions()).toEqual({ user: "refused by policy", outsider: "refused by table" });
+  });
+
+  test("are no action of other objects", async () => {
+    const { id: note } = await team.admin.post("/notebooks", { name: "n" });
+    await team.admin
+      .get(`/api/v2/access/explain?source_type=note&source_id=${note}&action=submit`)
+      .refused(422, /action.*must be one of .* if source_type is note/);
+  });
+
   test("need an allowed start as well if the account has closed_clusters", async () => {
     const { id: earlier } = await team.user.post("/commands", sql);
     await closeClusters();
     expect(await decisions()).toEqual({ user: "refused by closed_clusters", outsider: "refused by table" });
     await team.user.post("/commands", sql).refused(403, /feature closed_clusters/);
     await team.user.post(`/commands/${earlier}/rerun`, {}).refused(403, /feature closed_clusters/);
-    await team.user.post("/commands", { ...sql, label: "default" }).refused(403, /feature closed_clusters/);
+    await team.user
+      .post("/commands", { ...sql, label: "default" })
+      .refused(403, /feature closed_clusters.*Ask the owner of the cluster, if it has one, or a/);
     await team.admin.post("/commands", sql);
     await setPolicy([{ access: "allow", action: ["start"], condition: to(team.user, team.outsider) }]);
     expect(await decisions()).toEqual({ user: "allowed by policy", outsider: "refused by table" });
@@ -83,10 +102,12 @@ describe("commands on a cluster", () => {
     expect(await decisions()).toEqual({ user: "refused by policy", outsider: "refused by table" });
   });
 
-  test("are not judged with closed_clusters if their kind needs no cluster", async () => {
+  test("are not judged with closed_clusters if their kind needs no cluster, as a refresh by Spark does", async () => {
     await closeClusters();
     const refresh = { command_type: "HiveCommand", template: "s3import", db_name: "d", hive_table: "t" };
     const { id: command } = await team.user.post("/commands", refresh);
+    await team.admin.put("/api/v2/accounts", { account: { refresh_engine: "spark" } });
+    await team.user.post("/commands", refresh).refused(403, /feature closed_clusters/);
     await team.user.post(`/commands/${command}/rerun`, {});
   });
 
@@ -101,6 +122,13 @@ describe("commands on a cluster", () => {
     await closeClusters();
     await owner.post("/commands", { ...sql, label: "owned" });
     expect(await explain(owner)).toMatchObject({ allowed: true, decided_by: "owner" });
+  });
+
+  test("are refused to an owner of the cluster without the permission to submit", async () => {
+    const owner = await roleHolder(given, team.admin, "cluster:create");
+    ({ id } = await owner.post("/api/v2/clusters", { labels: ["owned"], engine: { type: "local" } }));
+    await owner.post("/commands", { ...sql, label: "owned" }).refused(403, /command:create/);
+    expect(await explain(owner)).toMatchObject({ allowed: false, decided_by: "table" });
   });
 
   test("start and submit are different actions", async () => {
@@ -137,7 +165,11 @@ describe("the list of who may run commands", () => {
 
   test("is for those who may set the policy of the cluster", async () => {
     const path = `/api/v2/clusters/${id}/access`;
-    await team.user.get(path).refused(403);
+    const [known, never] = [
+      await team.user.get(path).refused(403),
+      await team.user.get("/api/v2/clusters/98765432/access").refused(403),
+    ];
+    expect(known.text).toBe(never.text);
     await setPolicy([{ access: "allow", action: ["manage"], condition: to(team.outsider) }]);
     expect((await team.outsider.get(path)).access).toHaveLength(3);
     await given.anonymous().get(path).refused(401);
@@ -146,7 +178,24 @@ describe("the list of who may run commands", () => {
       await other.get(path).refused(404),
       await other.get("/api/v2/clusters/98765432/access").refused(404),
     ];
-    expect(foreign.text).toBe(unknown.text);
+    expect(withoutId(foreign, id)).toBe(withoutId(unknown, "98765432"));
     await team.admin.get(`${path}?per_page=101`).refused(422, /per_page/);
+  });
+
+  test("reads each policy from the database once, however many users have the role", async () => {
+    const { admin, user, outsider } = team;
+    const statement = { resource: "command", action: ["create"], access: "allow", padding: "x".repeat(60_000) };
+    await admin.post("/roles", { name: "large", policies: [statement] });
+    const { group } = await admin.post("/groups", { name: "large", roles: "large" });
+    for (const { membershipId } of [user, outsider]) {
+      await admin.put(`/groups/${group.id}/svc_users/${membershipId}/add`, {});
+    }
+    const receive = vi.spyOn(Socket.prototype, "push");
+    onTestFinished(() => receive.mockRestore());
+    const { access } = await admin.get(`/api/v2/clusters/${id}/access`);
+    expect(access.filter(({ allowed }: { allowed: boolean }) => allowed)).toHaveLength(3);
+    const bytes = receive.mock.calls.reduce((sum, [chunk]) => sum + (Buffer.isBuffer(chunk) ? chunk.length : 0), 0);
+    expect(bytes).toBeGreaterThan(60_000);
+    expect(bytes).toBeLessThan(100_000);
   });
 });

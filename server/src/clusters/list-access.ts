@@ -3,18 +3,16 @@ import { listStandingsPage } from "../access/members/store.ts";
 import { operation } from "../access/operation.ts";
 import { authoriseEach } from "../access/policy/authorise.ts";
 import { ExplanationFields, explanationOf } from "../access/policy/explanation.ts";
-import { submitAction, type Judgement } from "../access/policy/judgement.ts";
-import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { OBJECT_PERMISSIONS, submitRule } from "../access/policy/object-permissions.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
-
-const MAY_SUBMIT = OBJECT_PERMISSIONS.cluster.submit;
 
 /** The explanation of `submit` for every user of the account. */
 export const listClusterAccess = operation({
   id: "cluster_access",
   summary: "List who may run commands on a cluster",
-  description: "The users of the account in pages, each with the reason. The caller must be allowed to set its policy.",
+  description:
+    "The users of the account in pages, each with the reason. The caller must be allowed to set the policy of the cluster.",
   tag: "Clusters",
   method: "GET",
   paths: { v2: "/clusters/:cluster_id/access" },
@@ -31,10 +29,9 @@ export const listClusterAccess = operation({
   async handle({ found: { policyObject: object }, query, caller, reader }) {
     const page = pageOf(query);
     const members = await listStandingsPage(reader, page.limit, page.offset);
-    const shown = shownRows(page, members);
-    const question = { object, action: submitAction(caller.features), row: MAY_SUBMIT };
-    const judgements = await authoriseEach(reader, shown, question);
-    const access = shown.map((member, at) => explanationOf(judgements[at] as Judgement, member, MAY_SUBMIT)); // one each
+    const rule = submitRule(caller.features);
+    const judged = await authoriseEach(reader, shownRows(page, members), { object, ...rule });
+    const access = judged.map(({ user, judgement }) => explanationOf(judgement, user, rule.row));
     return { paging_info: pagingInfo(page, members), access };
   },
 });

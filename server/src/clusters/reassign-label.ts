@@ -3,7 +3,8 @@ import { operation } from "../access/operation.ts";
 import { missingPermission } from "../access/permission.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { parseReference, PathReference } from "../access/reference.ts";
-import type { Tx } from "../db/database.ts";
+import type { ReadScope } from "../access/policy/read-scope.ts";
+import type { Queryable, Tx } from "../db/database.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
 import { CLUSTER_IN_ENVELOPE } from "./cluster-forms.ts";
@@ -11,6 +12,7 @@ import { policyObjectOf } from "./cluster-in-path.ts";
 import { readCluster } from "./cluster-changes.ts";
 import { Label } from "./labels.ts";
 import { findCluster, lockCluster } from "./store/cluster.ts";
+import { unknownCluster } from "./unknown-cluster.ts";
 import { insertLabel, lockLabel, moveLabel } from "./store/labels.ts";
 
 /** Commands that are submitted afterwards with the label run on the other cluster. */
@@ -29,23 +31,26 @@ export const reassignLabel = operation({
   reply: Cluster,
   forms: CLUSTER_IN_ENVELOPE,
 
-  async find({ given, reader }) {
+  async find({ given, reader, readableOf }) {
     const { destination_cluster: reference } = given();
     if (typeof reference !== "string") throw invalid("destination_cluster", "is required");
     const row = await findCluster(reader, parseReference(reference));
-    if (row === undefined) throw unknownDestination();
+    if (row === undefined) throw await unknownDestination(reader, reference, readableOf("cluster"));
     return { id: row.id, policyObject: policyObjectOf(row) };
   },
 
-  async handle({ found, body, caller, change, authorise, deny }) {
+  async handle({ found, body, caller, change, authorise, deny, readableOf }) {
     return change(async (tx, audit) => {
       const destination = await lockCluster(tx, found.id);
-      if (destination === undefined) throw unknownDestination();
+      if (destination === undefined) {
+        throw await unknownDestination(tx, body.destination_cluster, readableOf("cluster"));
+      }
       const previous = await lockLabel(tx, body.label);
       if (previous === undefined) {
         // Callers whom only a policy admits must not learn which labels exist.
         const lack = missingPermission(OBJECT_PERMISSIONS.cluster.update, caller);
-        throw lack === undefined ? invalid("label", "names no cluster of the account") : deny(lack);
+        if (lack !== undefined) throw deny(lack);
+        throw await unknownCluster(tx, { field: "label", reference: body.label, scope: readableOf("cluster") });
       }
       const previousCluster = policyObjectOf({ id: previous.clusterId, ownerId: previous.ownerId });
       await authorise(previousCluster, "update", OBJECT_PERMISSIONS.cluster.update, tx);
@@ -58,8 +63,8 @@ export const reassignLabel = operation({
   },
 });
 
-function unknownDestination(): Fault {
-  return invalid("destination_cluster", "names no cluster of the account");
+function unknownDestination(reader: Queryable, reference: string, scope: ReadScope): Promise<Fault> {
+  return unknownCluster(reader, { field: "destination_cluster", reference, scope });
 }
 
 /** Every cluster has at least one label. */

@@ -25,7 +25,8 @@ export const cancelCommand = operation({
   body: Type.Object({ status: Type.Optional(OneOf(["kill"], { description: "An empty body means the same" })) }),
   example: { body: { status: "kill" } },
   reply: CancelledCommand,
-  find: async ({ params, reader }) => (await findCommand(reader, params.command_id)) ?? Promise.reject(notFound()),
+  find: async ({ params, reader }) =>
+    (await findCommand(reader, params.command_id)) ?? Promise.reject(notFound("Command", params.command_id)),
 
   async handle({ found, change }, { commandView, commandEvents }: WithCommandView & WithCommandEvents) {
     const reply = (row: CommandRow, cancelled: Cancelled): Static<typeof CancelledCommand> => ({

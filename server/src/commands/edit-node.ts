@@ -22,7 +22,7 @@ export const editNode = operation({
   reply: NodeObject,
   find: async ({ params }, { db }: WithDatabase & WithCommandEvents) => {
     const [found] = await listNodes(db.system, params.node_id);
-    if (found === undefined) throw notFound();
+    if (found === undefined) throw notFound("Node", params.node_id);
     return found;
   },
 

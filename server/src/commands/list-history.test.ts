@@ -40,7 +40,7 @@ describe("GET commands", () => {
     }
     expect(seen).toEqual(ids.toReversed());
     expect(idsOf(await account.get(`/commands?${window}&after=${ids[0]}`))).toEqual([]);
-    await account.get("/commands?after=987654321").refused(422, /^after must be the id/);
+    await account.get("/commands?after=987654321").refused(422, /^after names no command of the account: /);
   });
 
   test("a cursor after the end of the window starts at that end", async () => {

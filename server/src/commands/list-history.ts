@@ -65,7 +65,7 @@ export const listHistory = operation({
     });
     // An unknown command is an error: an empty list would look like the end of the history.
     if (rows.length === 0 && afterId !== null && !(await hasCommand(reader, afterId))) {
-      throw invalid("after", "must be the id of a command of the account");
+      throw invalid("after", `names no command of the account: ${afterId}`);
     }
     return {
       paging_info: pagingInfo(page, rows),

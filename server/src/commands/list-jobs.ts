@@ -37,6 +37,24 @@ export const listJobs = operation({
   paths: { "v1.2": "/commands/:command_id/jobs" },
   access: { permission: READ_COMMANDS },
   params: CommandParams,
+  example: {
+    reply: [
+      {
+        job_id: 0,
+        url: null,
+        job_stats: {
+          status: "succeeded",
+          num_tasks: 6,
+          num_completed_tasks: 6,
+          num_failed_tasks: 0,
+          num_stages: 2,
+          num_completed_stages: 2,
+          submitted_at: "2026-01-31T08:30:00Z",
+          ended_at: "2026-01-31T08:30:04Z",
+        },
+      },
+    ],
+  },
   reply: Type.Array(Job),
   find: findCommandOutcome,
 

@@ -40,7 +40,7 @@ function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): Ob
   const { scheme } = parseObjectUri(uri);
   if (scheme === "s3" && !hasKeys) throw invalid(FIELD, "cannot be read: the account has no storage keys");
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
-    throw invalid(FIELD, "on hdfs needs the account's hdfs_http_address, which is not set");
+    throw invalid(FIELD, "cannot be read: a script on HDFS needs the account's hdfs_http_address, which is not set");
   }
   return scheme;
 }

@@ -1,6 +1,7 @@
 import { operation } from "../access/operation.ts";
-import { submitAction } from "../access/policy/judgement.ts";
-import { notFound, invalid } from "../lib/fault.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { notFound } from "../lib/fault.ts";
+import type { WithClusterLabels } from "../clusters/contract.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import type { WithCommandKinds } from "./kinds/command-kinds.ts";
@@ -9,10 +10,9 @@ import { macroValues } from "./submission/macros.ts";
 import { laneOf } from "./queue/claim-plan.ts";
 import type { WithMemoryNeed } from "./queue/memory-rules.ts";
 import { findCommand } from "./store/command-row.ts";
-import { findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
-import { MAY_SUBMIT, usedCluster } from "./submit-command.ts";
+import { findProgramText, insertRerun } from "./store/submission.ts";
+import { authoriseSubmission, missingTarget } from "./submit-command.ts";
 import { checkEngine } from "./submission/plan.ts";
-import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";
 
 /**
@@ -26,19 +26,24 @@ export const rerunCommand = operation({
   tag: "Commands",
   method: "POST",
   paths: { "v1.2": "/commands/:command_id/rerun" },
-  access: { permission: MAY_SUBMIT, judges: ["cluster"] },
+  access: { permission: OBJECT_PERMISSIONS.cluster.submit, judges: ["cluster"] },
   params: CommandParams,
   reply: Command,
 
   async find({ params, reader }) {
     const row = await findCommand(reader, params.command_id);
-    if (row === undefined) throw notFound();
+    if (row === undefined) throw notFound("Command", params.command_id);
     return row;
   },
 
   async handle(
-    { found, caller, requestId, reader, change, authorise },
-    services: WithCommandKinds & WithCommandView & WithCommandEvents & WithProgramIsolation & WithMemoryNeed,
+    { found, caller, requestId, reader, change, authorise, readableOf },
+    services: WithCommandKinds &
+      WithCommandView &
+      WithCommandEvents &
+      WithProgramIsolation &
+      WithMemoryNeed &
+      WithClusterLabels,
   ) {
     const kind = services.commandKinds.decide(found);
     if (kind.runsUsersCode) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
@@ -57,11 +62,9 @@ export const rerunCommand = operation({
         statedMemoryMiB,
       });
       if (row === undefined) {
-        throw (await hasLabel(tx, label))
-          ? unknownApp()
-          : invalid("label", `${label} names no cluster of the account any more`);
+        throw await missingTarget(tx, found, readableOf("cluster"), services.clusterLabels);
       }
-      if (kind.needsCluster) await authorise(usedCluster(row), submitAction(caller.features), MAY_SUBMIT, tx);
+      if (kind.needsCluster) await authoriseSubmission(row, { caller, authorise }, tx);
       checkEngine(row.engineType, kind);
       services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;

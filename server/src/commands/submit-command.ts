@@ -1,13 +1,13 @@
 import type { Static } from "typebox";
 import { operation, type Admitted, type WithDatabase } from "../access/operation.ts";
 import { requireFeature } from "../access/caller.ts";
-import { submitAction } from "../access/policy/judgement.ts";
-import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
-import type { PolicyObject } from "../access/policy/policy.ts";
+import { OBJECT_PERMISSIONS, submitRule } from "../access/policy/object-permissions.ts";
 import type { AccountStorage, RefreshEngine } from "../accounts/contract.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
 import type { Queryable } from "../db/database.ts";
-import { Fault, invalid } from "../lib/fault.ts";
+import type { ReadScope } from "../access/policy/read-scope.ts";
+import type { ClusterLabels, WithClusterLabels } from "../clusters/contract.ts";
+import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { WithAccountDisk } from "./account-disk/account-disk.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
@@ -65,15 +65,14 @@ export interface SubmissionServices
     WithCommandKinds,
     WithProgramIsolation,
     WithAccountDisk,
-    WithMemoryNeed {
+    WithMemoryNeed,
+    WithClusterLabels {
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
   /** The account's `refresh_engine`. */
   refreshEngineOf: (accountId: number) => Promise<RefreshEngine>;
 }
-
-export const MAY_SUBMIT = OBJECT_PERMISSIONS.cluster.submit;
 
 /** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
 export const submitCommand = operation({
@@ -84,7 +83,7 @@ export const submitCommand = operation({
   method: "POST",
   paths: { "v1.2": "/commands" },
   access: {
-    permission: MAY_SUBMIT,
+    permission: OBJECT_PERMISSIONS.cluster.submit,
     largeBody: SUBMISSION_BODY,
     judges: ["cluster"],
   },
@@ -92,9 +91,9 @@ export const submitCommand = operation({
   example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },
   reply: Command,
 
-  async handle({ body, caller, reader, requestId, change, authorise }, services: SubmissionServices) {
+  async handle({ body, caller, reader, requestId, change, authorise, readableOf }, services: SubmissionServices) {
     const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
-    const reply = await storeCommand({ kind, command }, { caller, reader, change, authorise }, services);
+    const reply = await storeCommand({ kind, command }, { caller, reader, change, authorise, readableOf }, services);
     services.commandEvents.wake();
     return reply;
   },
@@ -107,17 +106,21 @@ export const submitCommand = operation({
 async function storeCommand(
   { kind, command }: { kind: CommandKind; command: NewCommand },
   {
-    caller: { accountId, features },
+    caller,
     reader,
     change,
     authorise,
-  }: Pick<Admitted, "caller" | "reader" | "change" | "authorise">,
+    readableOf,
+  }: Pick<Admitted, "caller" | "reader" | "change" | "authorise" | "readableOf">,
   services: SubmissionServices,
 ): Promise<Static<typeof Command>> {
+  const { accountId } = caller;
   for (let attempt = 1; ; attempt += 1) {
     const reserved = await reserveCommand(services.db.sharedForSubmissions, accountId, command);
-    if (reserved === undefined) throw await missingTarget(reader, command);
-    if (kind.needsCluster) await authorise(usedCluster(reserved), submitAction(features), MAY_SUBMIT);
+    if (reserved === undefined) {
+      throw await missingTarget(reader, command, readableOf("cluster"), services.clusterLabels);
+    }
+    if (kind.needsCluster) await authoriseSubmission(reserved, { caller, authorise });
     checkEngine(reserved.engineType, kind);
     services.memoryNeed.check(kind, { ...command, ...reserved, accountId }, reserved.engineType);
     try {
@@ -133,11 +136,14 @@ async function storeCommand(
   }
 }
 
-export function usedCluster({
-  clusterId,
-  clusterOwnerId,
-}: Pick<ReservedCommand, "clusterId" | "clusterOwnerId">): PolicyObject {
-  return { type: "cluster", id: clusterId, ownerId: clusterOwnerId };
+/** Throws the audited refusal unless the caller may run commands on the cluster. */
+export async function authoriseSubmission(
+  { clusterId, clusterOwnerId }: Pick<ReservedCommand, "clusterId" | "clusterOwnerId">,
+  { caller, authorise }: Pick<Admitted, "caller" | "authorise">,
+  reader?: Queryable,
+): Promise<void> {
+  const { action, row } = submitRule(caller.features);
+  await authorise({ type: "cluster", id: clusterId, ownerId: clusterOwnerId }, action, row, reader);
 }
 
 function targetChanged(cause: unknown): Fault {
@@ -148,9 +154,14 @@ function targetChanged(cause: unknown): Fault {
 }
 
 /** Says why a command could not be stored: its cluster or its app is missing. */
-async function missingTarget(reader: Queryable, { label, appId }: NewCommand): Promise<Fault> {
-  if (appId !== null && (await hasLabel(reader, label))) return unknownApp();
-  return invalid("label", "names no cluster of the account");
+export async function missingTarget(
+  reader: Queryable,
+  { label, appId }: Pick<NewCommand, "label" | "appId">,
+  scope: ReadScope,
+  labels: ClusterLabels,
+): Promise<Fault> {
+  if (appId !== null && (await hasLabel(reader, label))) return unknownApp(appId);
+  return labels.unknown(reader, { field: "label", reference: label, scope });
 }
 
 type SubmittingCaller = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;

@@ -98,10 +98,13 @@ describe("POST commands with a Spark command", () => {
   });
 
   const REFUSALS: [Record<string, unknown>, RegExp][] = [
-    [{ command_type: undefined }, /^command_type must be one of/],
-    [{ command_type: "PrestoCommand" }, /^command_type/],
-    [{ program: undefined }, /^program exactly one of/],
-    [{ program: "" }, /^program exactly one of/],
+    [{ command_type: undefined }, /^command_type must be one of SparkCommand, HadoopCommand, HiveCommand$/],
+    [
+      { command_type: "PrestoCommand" },
+      /^command_type must be one of .*; commands of other engines are not supported$/,
+    ],
+    [{ program: undefined }, /^program is required: exactly one of/],
+    [{ program: "" }, /^program is required: exactly one of/],
     [{ sql: "select 1" }, /^program must not be used with sql/],
     [{ cmdline: "x" }, /^program must not be used with cmdline/],
     [{ script_location: "s3://b/x.py" }, /^program must not be used with script_location/],
@@ -119,7 +122,7 @@ describe("POST commands with a Spark command", () => {
     [{ program: undefined, language: undefined, cmdline: "x", app_id: 1 }, /^app_id/],
     [{ app_id: 7 }, /^app_id names no app/],
     [{ app_id: "seven" }, /^app_id names no app/],
-    [{ label: "unknown" }, /^label names no cluster/],
+    [{ label: "unknown" }, /^label names no cluster of the account: unknown\. The labels are default\.$/],
     [{ retry: 4 }, /^retry must be at most 3/],
     [{ retry: -1 }, /^retry must be at least 0/],
     [{ retry_delay: -1 }, /^retry_delay/],

@@ -39,7 +39,7 @@ export const viewCommand = operation({
 
   async find({ params, reader }) {
     const row = await findViewedCommand(reader, params.command_id);
-    if (row === undefined) throw notFound();
+    if (row === undefined) throw notFound("Command", params.command_id);
     return row;
   },
 
@@ -66,6 +66,6 @@ export async function findCommandOutcome({
   reader: Queryable;
 }): Promise<CommandOutcome> {
   const outcome = await findOutcome(reader, params.command_id);
-  if (outcome === undefined) throw notFound();
+  if (outcome === undefined) throw notFound("Command", params.command_id);
   return outcome;
 }

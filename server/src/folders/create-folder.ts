@@ -1,8 +1,9 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Tx } from "../db/database.ts";
-import { invalid, notFound } from "../lib/fault.ts";
+import { invalid } from "../lib/fault.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
 import { findPlace } from "./find-place.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, parseFolderType } from "./folder.ts";
@@ -28,8 +29,9 @@ export const createFolder = operation({
 
   async find({ given, reader, caller }) {
     const { location, type } = given();
-    const parent = await findPlace(reader, { type: parseFolderType(type), location, member: caller });
-    if (parent === undefined) throw notFound();
+    const folderType = parseFolderType(type);
+    const parent = await findPlace(reader, { type: folderType, location, member: caller });
+    if (parent === undefined) throw unknownFolder(folderType, location);
     return parent;
   },
 
@@ -37,7 +39,9 @@ export const createFolder = operation({
     const name = checkLocationName("name", body.name);
     return change(async (tx, audit) => {
       await lockTree(tx, place.type, "shared");
-      if (place.folderId !== null) await prepareParent(tx, place.folderId);
+      if (place.folderId !== null && !(await prepareParent(tx, place.folderId))) {
+        throw unknownFolder(place.type, body.location);
+      }
       const folder = await insertFolder(tx, place, name, caller.membershipId);
       if (folder === undefined) throw nameTaken(name);
       audit.object = `folder/${folder.id}`;
@@ -46,12 +50,15 @@ export const createFolder = operation({
   },
 });
 
-/** Checks the depth of the new folder, raises the heights above it and locks its parent. */
-async function prepareParent(tx: Tx, parentId: number): Promise<void> {
+/**
+ * Checks the depth of the new folder, raises the heights above it and locks its parent. False: the parent has been
+ * deleted.
+ */
+async function prepareParent(tx: Tx, parentId: number): Promise<boolean> {
   const { length: depth } = await readAncestors(tx, parentId);
   if (depth >= MAX_DEPTH) {
     throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep: choose a parent higher in the tree`);
   }
   raiseHeights(tx, parentId, 1);
-  if (!(await lockFolderExists(tx, parentId))) throw notFound();
+  return lockFolderExists(tx, parentId);
 }

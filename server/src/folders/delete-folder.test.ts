@@ -229,6 +229,19 @@ describe("a folder that is moved by another request while it is changed", () => 
   });
 });
 
+test.each([
+  ["renamed", "PUT", "/folders/rename", { location: "Common/a", name: "b" }],
+  ["moved", "PUT", "/folders/move", { location: "Common/a", destination_location: "Common" }],
+  ["given a policy", "PUT", "/folders/policy", { location: "Common", name: "a", policy: "[]" }],
+  ["given a folder", "POST", "/folders", { location: "Common/a", name: "b" }],
+])("a folder that is deleted while it is %s is refused as the request names it", async (_kind, method, path, body) => {
+  const account = await given.account();
+  const { id } = await makePath(account, "Common", ["a"]);
+  const deletion = ["delete from folder where id = $1", [id]] as const;
+  const { status, text } = await replyDuring(given, [deletion], account.call(method, path, { ...body, ...NOTES }));
+  expect([status, text]).toEqual([404, expect.stringContaining("Folder Common/a does not exist in the tree of")]);
+});
+
 /** Creates a notebook with a policy of its own, or a dashboard, in the folder and returns its path in the API. */
 async function fill(client: AccountClient, location: string, type: string, name = "n"): Promise<string> {
   const isDashboard = type === "notebook_dashboards";

@@ -41,12 +41,12 @@ export const deleteFolder = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: folderInPath,
 
-  async handle({ found: { folder }, query, body, caller, authorise, deny, readable, change }) {
+  async handle({ found: { folder }, params, query, body, caller, authorise, deny, readable, change }) {
     const isRecursive = query.recursive ?? body.recursive ?? false;
     return change(async (tx, audit) => {
       await lockTree(tx, folder.type, "shared");
       const locked = await lockFolder(tx, folder.id, "update");
-      if (locked === undefined) throw notFound();
+      if (locked === undefined) throw notFound("Folder", params.folder_id);
       if (hasMoved(folder, locked)) {
         await authorise(policyObjectOf(locked), "write", OBJECT_PERMISSIONS.folder.write, tx);
       }

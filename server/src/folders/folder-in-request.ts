@@ -1,8 +1,9 @@
 import { Type } from "typebox";
 import type { FolderType } from "../access/policy/policy.ts";
+import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable } from "../db/database.ts";
 import { Id, MAX_INTEGER } from "../http/schema.ts";
-import { invalid, notFound } from "../lib/fault.ts";
+import { invalid, notFound, type Fault } from "../lib/fault.ts";
 import type { SoughtPlace } from "./contract.ts";
 import { findPlace, placeOf, policyObjectOf, type FolderPlace } from "./find-place.ts";
 import { parseFolderType } from "./folder.ts";
@@ -18,7 +19,7 @@ interface RequestContext {
 /** The `find` of operations on `folders/<id>`. */
 export async function folderInPath({ params, reader }: { params: { folder_id: number }; reader: Queryable }) {
   const folder = await findFolder(reader, params.folder_id);
-  if (folder === undefined) throw notFound();
+  if (folder === undefined) throw notFound("Folder", params.folder_id);
   return { folder, policyObject: policyObjectOf(folder) };
 }
 
@@ -31,21 +32,34 @@ export async function folderInRequest(
   fields: Readonly<Record<string, unknown>>,
 ): Promise<FolderPlace> {
   const { folder_id: id, location, type } = fields;
-  if (id === undefined && location === undefined) throw invalid("location", "or folder_id is required");
-  const found =
-    id === undefined
-      ? await findPlace(reader, { type: parseFolderType(type), location, member: caller })
-      : await placeById(reader, id);
-  if (found === undefined) throw notFound();
+  if (id === undefined && location === undefined) throw invalid("location", "is required unless folder_id is given");
+  if (id !== undefined) return placeById(reader, id);
+  const folderType = parseFolderType(type);
+  const found = await findPlace(reader, { type: folderType, location, member: caller });
+  if (found === undefined) throw unknownFolder(folderType, location);
   return found;
 }
 
-async function placeById(reader: Queryable, id: unknown): Promise<FolderPlace | undefined> {
+/** For handlers: the folder was deleted after `folderInRequest` had found it. */
+export function unknownInRequest({ folder_id: id, location, name, type }: NamedFolder): Fault {
+  return id === undefined ? unknownFolder(type, location, name) : notFound("Folder", id);
+}
+
+/** The fields of a request that name a folder. With `name`, `location` is the parent's. */
+interface NamedFolder {
+  readonly folder_id?: number;
+  readonly location?: string;
+  readonly type: FolderType;
+  readonly name?: string;
+}
+
+async function placeById(reader: Queryable, id: unknown): Promise<FolderPlace> {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 1 || id > MAX_INTEGER) {
     throw invalid("folder_id", "must be the id of a folder");
   }
   const folder = await findFolder(reader, id);
-  return folder === undefined ? undefined : describePlace(reader, folder);
+  if (folder === undefined) throw notFound("Folder", id);
+  return describePlace(reader, folder);
 }
 
 export async function describePlace(reader: Queryable, folder: FolderRow): Promise<FolderPlace> {
@@ -58,7 +72,7 @@ export async function describePlace(reader: Queryable, folder: FolderRow): Promi
 export async function checkAgreement(
   { reader, caller }: RequestContext,
   found: FolderPlace,
-  given: { readonly folder_id?: number; readonly location?: string; readonly type: FolderType; readonly name?: string },
+  given: NamedFolder,
 ): Promise<void> {
   if (given.folder_id === undefined) return;
   if (given.type !== found.place.type) {

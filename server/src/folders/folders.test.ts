@@ -216,7 +216,7 @@ describe("PUT /folders/rename that is refused", () => {
     [{ name: ".." }, 422, /^name must not be/],
     [{ name: undefined }, 422, /^name is required/],
     [{ type: undefined }, 422, /^type is required/],
-    [{ location: undefined }, 422, /^location or folder_id is required/],
+    [{ location: undefined }, 422, /^location is required unless folder_id is given/],
     [{ location: "Common" }, 422, /^location must not be a root/],
     [{ location: "Common/absent" }, 404, undefined],
     [{ location: undefined, folder_id: 987_654_321 }, 404, undefined],

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import { unknownFolder } from "../access/policy/unknown-object.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
-import { notFound } from "../lib/fault.ts";
 import { findPlace, placeOf } from "./find-place.ts";
 import { Folder, folderObject, FolderTypeField, LocationField } from "./folder.ts";
 import { listReadableFolders } from "./readable-folders.ts";
@@ -32,7 +32,7 @@ export const listFolders = operation({
     const { location, type = "notes" } = query;
     const parent = location === undefined ? undefined : await findPlace(reader, { type, location, member: caller });
     // Callers whom only policies admit get an empty list instead, so they do not learn which folders exist.
-    if (location !== undefined && parent === undefined && scope.byTable) throw notFound();
+    if (location !== undefined && parent === undefined && scope.byTable) throw unknownFolder(type, location);
     const rows =
       location === undefined
         ? await listReadableFolders(reader, scope, type, page)

@@ -2,9 +2,10 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Place } from "../access/policy/policy.ts";
-import { refusalOfUnknown } from "../access/policy/unknown-object.ts";
+import { refusalOfUnknown, unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Tx } from "../db/database.ts";
-import { invalid, notFound, type Fault } from "../lib/fault.ts";
+import { invalid, type Fault } from "../lib/fault.ts";
+import { shownValue } from "../lib/shown-value.ts";
 import { findPlace, placeOf, policyObjectOf } from "./find-place.ts";
 import { folderInRequest } from "./folder-in-request.ts";
 import {
@@ -62,19 +63,23 @@ export const moveFolder = operation({
       member: caller,
     });
     if (destination === undefined) {
-      throw refusalOfUnknown(OBJECT_PERMISSIONS.folder.write, { caller, deny }) ?? unknownDestination();
+      throw (
+        refusalOfUnknown(OBJECT_PERMISSIONS.folder.write, { caller, deny }) ??
+        unknownDestination(body.destination_location)
+      );
     }
     await authorise(destination.policyObject, "write", OBJECT_PERMISSIONS.folder.write);
     if (folder === null) throw rootUnchangeable("location");
     return change(async (tx, audit) => {
       await lockTree(tx, folder.type, "exclusive");
       const locked = await lockFolder(tx, folder.id, "no key update");
-      if (locked === undefined) throw notFound();
+      if (locked === undefined) throw unknownFolder(folder.type, body.location);
       if (hasMoved(folder, locked)) {
         await authorise(policyObjectOf(locked), "move", OBJECT_PERMISSIONS.folder.move, tx);
       }
       const [before = ""] = await readLocations(tx, [placeOf(locked)]);
-      await prepareDestination(tx, locked, destination.place);
+      const isThere = await prepareDestination(tx, locked, destination.place);
+      if (!isThere) throw unknownDestination(body.destination_location);
       const { folderId: parentId, homeId } = destination.place;
       const moved = await updateFolder(tx, locked.id, { name: locked.name, parentId, homeId });
       if (moved === undefined) throw nameTaken(locked.name);
@@ -86,8 +91,11 @@ export const moveFolder = operation({
   },
 });
 
-/** Checks that the folder may move there, raises the heights above it and locks the new parent. */
-async function prepareDestination(tx: Tx, { id, height }: LockedFolder, { folderId }: Place): Promise<void> {
+/**
+ * Checks that the folder may move there, raises the heights above it and locks the new parent. False: the parent has been
+ * deleted.
+ */
+async function prepareDestination(tx: Tx, { id, height }: LockedFolder, { folderId }: Place): Promise<boolean> {
   const above = folderId === null ? [] : await readAncestors(tx, folderId);
   if (above.includes(id)) {
     throw invalid("destination_location", "must not be the moved folder itself or a folder below it");
@@ -100,11 +108,14 @@ async function prepareDestination(tx: Tx, { id, height }: LockedFolder, { folder
       `must be higher in the tree: the folder and everything below it can be at most ${MAX_DEPTH} folders deep`,
     );
   }
-  if (folderId === null) return;
+  if (folderId === null) return true;
   raiseHeights(tx, folderId, Math.min(height, levelsAllowed) + 1);
-  if (!(await lockFolderExists(tx, folderId))) throw unknownDestination();
+  return lockFolderExists(tx, folderId);
 }
 
-function unknownDestination(): Fault {
-  return invalid("destination_location", "names no folder of this type: check the path, or create the folder first");
+function unknownDestination(location: string): Fault {
+  return invalid(
+    "destination_location",
+    `names no folder of this type: ${shownValue(location)}. Check the path, or create the folder first`,
+  );
 }

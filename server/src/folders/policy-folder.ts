@@ -3,9 +3,10 @@ import type { Caller } from "../access/caller.ts";
 import { isPermitted } from "../access/permission.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { PolicyElementReply } from "../access/policy/policy-changes.ts";
+import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable } from "../db/database.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
-import { invalid, notFound } from "../lib/fault.ts";
+import { invalid } from "../lib/fault.ts";
 import type { FolderPlace } from "./find-place.ts";
 import { FolderTypeField, LocationField, parseFolderType } from "./folder.ts";
 import { folderInRequest, placesNamed } from "./folder-in-request.ts";
@@ -47,8 +48,9 @@ export async function findPolicyFolder(
   if (id !== undefined || name === undefined || location === undefined) {
     return withHomeOwner(context.caller, await folderInRequest(context, fields));
   }
-  const [found, another] = await placesNamed(context, { location, name, type: parseFolderType(type) });
-  if (found === undefined) throw notFound();
+  const folderType = parseFolderType(type);
+  const [found, another] = await placesNamed(context, { location, name, type: folderType });
+  if (found === undefined) throw unknownFolder(folderType, location, name);
   if (another !== undefined) {
     throw invalid(
       "name",

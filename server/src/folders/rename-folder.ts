@@ -2,10 +2,9 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import type { PermissionRow } from "../access/permission.ts";
 import { Id } from "../http/schema.ts";
-import { notFound } from "../lib/fault.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
 import { policyObjectOf } from "./find-place.ts";
-import { checkAgreement, describePlace, folderInRequest } from "./folder-in-request.ts";
+import { checkAgreement, describePlace, folderInRequest, unknownInRequest } from "./folder-in-request.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
 import { hasMoved, lockFolder, updateFolder } from "./store/tree.ts";
 
@@ -42,7 +41,7 @@ export const renameFolder = operation({
     if (folder === null) throw rootUnchangeable("location");
     return change(async (tx, audit) => {
       const locked = await lockFolder(tx, folder.id, "no key update");
-      if (locked === undefined) throw notFound();
+      if (locked === undefined) throw unknownInRequest(named);
       if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "move", MAY_RENAME, tx);
       const before = await describePlace(tx, locked);
       const renamed = await updateFolder(tx, locked.id, { ...locked, name });

@@ -95,7 +95,7 @@ describe("PUT and GET /folders/policy", () => {
     [{ policy: undefined }, /^policy is required/],
     [{ type: undefined }, /^type is required/],
     [{ type: "files" }, /^type must be one of/],
-    [{ location: undefined }, /^location or folder_id is required/],
+    [{ location: undefined }, /^location is required unless folder_id is given/],
     [{ source_type: "note" }, /^source_type must be one of Folder/],
   ])("refuse a request that breaks the rule $1, and store nothing", async (change, message) => {
     const admin = await given.account();

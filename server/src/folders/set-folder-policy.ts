@@ -3,8 +3,7 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { parsePolicy } from "../access/policy/parse-policy.ts";
 import { PolicyInput, setPolicy } from "../access/policy/policy-changes.ts";
-import { notFound } from "../lib/fault.ts";
-import { checkAgreement } from "./folder-in-request.ts";
+import { checkAgreement, unknownInRequest } from "./folder-in-request.ts";
 import { findPolicyFolder, FolderPolicyReply, PolicyFolderFields } from "./policy-folder.ts";
 import { lockFolderExists, readLocations } from "./store/places.ts";
 
@@ -36,7 +35,7 @@ export const setFolderPolicy = operation({
     await checkAgreement({ reader, caller }, found, body);
     const { place, policyObject } = found;
     return change(async (tx, audit) => {
-      if (place.folderId !== null && !(await lockFolderExists(tx, place.folderId))) throw notFound();
+      if (place.folderId !== null && !(await lockFolderExists(tx, place.folderId))) throw unknownInRequest(body);
       const shown = await setPolicy(tx, audit, policyObject, policy);
       const [location = ""] = await readLocations(tx, [place]);
       return {

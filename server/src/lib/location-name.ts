@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { invalid } from "./fault.ts";
+import { invalid, type Rule } from "./fault.ts";
 import { checkName, hasControlCharacter } from "./name-rule.ts";
 
 /** The name of a folder, or of an object in a folder: one part of a location such as `Common/reports/2026`. */
@@ -25,7 +25,7 @@ export function isLocationName(name: string): boolean {
   return name.length > 0 && nameProblem(name) === undefined;
 }
 
-function nameProblem(name: string): string | undefined {
+function nameProblem(name: string): Rule | undefined {
   if (name.includes("/")) return "must not contain a slash: it is one name, not a location";
   if (name === "." || name === "..") return "must not be . or ..";
   if (hasControlCharacter(name)) return "must not contain control characters";

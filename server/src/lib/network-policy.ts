@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import type { Rule } from "./fault.ts";
 
 /**
  * Decides which addresses given by users (S3 endpoints, HDFS, data stores, gateways, clusters) may be connected to. A
@@ -27,7 +28,7 @@ const NEVER = new Set(["linkLocal", "unspecified", "multicast", "broadcast"]);
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Why this address must not be connected to, as the rule of an error message; undefined if it may be. */
-export function addressRefusal(address: string, allowedNetworks: readonly string[]): string | undefined {
+export function addressRefusal(address: string, allowedNetworks: readonly string[]): Rule | undefined {
   if (!isAddress(address)) return "must be an IP address";
   const parsed = effective(address);
   // A gateway may deliver to the embedded IPv4 address.
@@ -40,7 +41,7 @@ export function addressRefusal(address: string, allowedNetworks: readonly string
 }
 
 /** The same for a host before it is resolved: checks literal addresses and the name `localhost`. */
-export function hostRefusal(host: string, allowedNetworks: readonly string[]): string | undefined {
+export function hostRefusal(host: string, allowedNetworks: readonly string[]): Rule | undefined {
   const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   // Names have no colon, so an address with a zone id is refused here.
   if (isAddress(bare) || bare.includes(":")) return addressRefusal(bare, allowedNetworks);

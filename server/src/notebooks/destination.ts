@@ -2,10 +2,10 @@ import type { Caller } from "../access/caller.ts";
 import type { Admitted } from "../access/operation.ts";
 import type { PermissionRow } from "../access/permission.ts";
 import type { FolderType } from "../access/policy/policy.ts";
-import { refusalOfUnknown } from "../access/policy/unknown-object.ts";
+import { refusalOfUnknown, unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable, Tx } from "../db/database.ts";
 import type { Folders, FoundPlace } from "../folders/contract.ts";
-import { Fault, notFound } from "../lib/fault.ts";
+import { Fault } from "../lib/fault.ts";
 
 /** Finding, judging and locking the folder in which an operation creates an object, or into which it moves one. */
 export const MAY_CREATE_NOTES: PermissionRow = { groups: ["system-user", "system-admin"], role: "note:create" };
@@ -24,7 +24,7 @@ export async function findDestination(
   { type, location, caller }: SoughtDestination,
 ): Promise<FoundPlace> {
   const found = await folders.find(reader, { type, location, member: caller });
-  if (found === undefined) throw notFound();
+  if (found === undefined) throw unknownFolder(type, location);
   return found;
 }
 
@@ -37,14 +37,15 @@ export async function findPermittedDestination(
   location: unknown,
 ): Promise<FoundPlace> {
   const found = await folders.find(reader, { type: "notes", location, member: caller });
-  if (found === undefined) throw refusalOfUnknown(MAY_CREATE_NOTES, { caller, deny }) ?? notFound();
+  if (found === undefined)
+    throw refusalOfUnknown(MAY_CREATE_NOTES, { caller, deny }) ?? unknownFolder("notes", location);
   await authorise(found.policyObject, "write", MAY_CREATE_NOTES);
   return found;
 }
 
 /** Prevents the deletion of the folder until the transaction that puts an object there ends. */
-export async function lockDestination(folders: Folders, tx: Tx, { place }: FoundPlace): Promise<void> {
-  if (!(await folders.lock(tx, place))) throw notFound();
+export async function lockDestination(folders: Folders, tx: Tx, { place, location }: FoundPlace): Promise<void> {
+  if (!(await folders.lock(tx, place))) throw unknownFolder(place.type, location);
 }
 
 export function nameTaken(name: string, location: string, kind: "notebook" | "dashboard"): Fault {

@@ -37,7 +37,7 @@ export const exportNote = operation({
     const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
       const content = await readContentTexts(reader, "note", found.id);
-      if (content === undefined) throw notFound();
+      if (content === undefined) throw notFound("Notebook", found.id);
       return new StreamReply("application/json", sendInPieces(writeIpynb(content), release), {
         "Content-Disposition": `attachment; filename*=UTF-8''${name}.ipynb`,
       });

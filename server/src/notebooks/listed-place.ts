@@ -1,7 +1,7 @@
 import type { ReadScope } from "../access/policy/read-scope.ts";
+import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable } from "../db/database.ts";
 import type { Folders } from "../folders/contract.ts";
-import { notFound } from "../lib/fault.ts";
 import type { SoughtDestination } from "./destination.ts";
 import type { PlaceIds } from "./store/list-readable.ts";
 
@@ -17,6 +17,6 @@ export async function placeToList(
 ): Promise<PlaceIds | undefined | null> {
   if (location === undefined) return undefined;
   const found = await folders.find(reader, { type, location, member: caller });
-  if (found === undefined && byTable) throw notFound();
+  if (found === undefined && byTable) throw unknownFolder(type, location);
   return found?.place ?? null;
 }

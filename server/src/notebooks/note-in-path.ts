@@ -27,7 +27,7 @@ export async function noteInPath({
   reader: Queryable;
 }): Promise<FoundNote> {
   const row = await findNote(reader, params.note_id);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("Notebook", params.note_id);
   return { ...row, policyObject: policyObjectOf(row) };
 }
 
@@ -39,7 +39,11 @@ export async function lockJudgedNote(
   tx: Tx,
   judged: NoteRow,
   authorise: Admitted["authorise"],
-  { action, mode, missing = notFound }: { action: "read" | "update" | "delete"; mode: NoteLock; missing?: () => Fault },
+  {
+    action,
+    mode,
+    missing = () => notFound("Notebook", judged.id),
+  }: { action: "read" | "update" | "delete"; mode: NoteLock; missing?: () => Fault },
 ): Promise<NoteRow> {
   const locked = await lockNote(tx, judged.id, mode);
   if (locked === undefined) throw missing();

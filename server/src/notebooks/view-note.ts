@@ -20,7 +20,7 @@ export const viewNote = operation({
 
   async handle({ found, reader, authorise }, { folders }: WithFolders) {
     const note = await readNoteWithParagraphs(reader, found.id);
-    if (note === undefined) throw notFound();
+    if (note === undefined) throw notFound("Notebook", found.id);
     if (hasMoved(found, note)) await authorise(policyObjectOf(note), "read", OBJECT_PERMISSIONS.note.read);
     const [location = ""] = await folders.locations(reader, [placeOf(note)]);
     return noteObject(note, note, location);

@@ -26,7 +26,6 @@ export const acceptInvitation = publicOperation({
       Type.String({
         minLength: 1,
         maxLength: 255,
-        pattern: "^[^\\u0000-\\u001f\\u007f]*$",
         description: "Display name, with at least one visible character; the e-mail address by default",
         examples: ["Ada Lovelace"],
       }),

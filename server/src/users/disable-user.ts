@@ -22,7 +22,7 @@ export const disableUser = operation({
     return change(async (tx, audit) => {
       lockAdmins(tx, caller.accountId);
       const target = await findTarget(tx, parseReference(body.svc_user_id.trim()));
-      if (target === undefined) throw notFound();
+      if (target === undefined) throw notFound("User", body.svc_user_id);
       if (target.id === caller.membershipId) throw invalid("svc_user_id", "must not be yourself");
       await setMemberState(tx, target.id, "disabled");
       if (target.is_admin && target.state === "active" && !(await hasActiveAdmin(tx))) {

@@ -19,7 +19,7 @@ export const enableUser = operation({
   async handle({ body, change }) {
     return change(async (tx, audit) => {
       const target = await findTarget(tx, parseReference(body.svc_user_id.trim()));
-      if (target === undefined) throw notFound();
+      if (target === undefined) throw notFound("User", body.svc_user_id);
       await setMemberState(tx, target.id, "active");
       audit.object = `membership/${target.id}`;
       return { status: "success" as const, id: target.id, email: target.email };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
 import { newEmail, useServer, type AccountClient } from "../../test/support/given.ts";
 import { roleHolder } from "../../test/support/role-holder.ts";
+import { withoutId } from "../../test/support/without-id.ts";
 
 const given = useServer();
 const ACCEPT = "/api/v2/invitations/accept";
@@ -133,17 +134,17 @@ describe("POST users/invite_new", () => {
       .refused(404);
     for (const other of [stranger.accountId, "Other", "Nobody's"]) {
       const reply = await account.post("/users/invite_new", { invitee_email: newEmail(), account: other }).refused(404);
-      expect(reply.text).toBe(unknown.text);
+      expect(withoutId(reply, other)).toBe(withoutId(unknown, 987_654_321));
     }
   });
 
   test.each([
     [{}, /^invitee_email is required/],
-    [{ invitee_email: "" }, /^invitee_email /],
-    [{ invitee_email: "no-at-sign" }, /^invitee_email /],
-    [{ invitee_email: "a@b,c@d" }, /^invitee_email /],
-    [{ invitee_email: "a b@c" }, /^invitee_email /],
-    [{ invitee_email: "a\u0007@c" }, /^invitee_email /],
+    [{ invitee_email: "" }, /^invitee_email must be an e-mail address/],
+    [{ invitee_email: "no-at-sign" }, /^invitee_email must be an e-mail address/],
+    [{ invitee_email: "a@b,c@d" }, /^invitee_email must be an e-mail address/],
+    [{ invitee_email: "a b@c" }, /^invitee_email must be an e-mail address/],
+    [{ invitee_email: "a\u0007@c" }, /^invitee_email must be an e-mail address/],
     [{ invitee_email: `${"a".repeat(250)}@b.example` }, /^invitee_email must have at most/],
     [{ invitee_email: "a@b.example", groups: "system-user,nobodies" }, /^groups .*nobodies/],
     [{ invitee_email: "a@b.example", groups: "987654321" }, /^groups .*987654321/],

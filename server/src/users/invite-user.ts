@@ -7,7 +7,7 @@ import { parseReferences, ReferenceList } from "../access/reference.ts";
 import { parsedPolicy } from "../access/permission.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
-import { notFound, Fault } from "../lib/fault.ts";
+import { notFound, invalid, Fault } from "../lib/fault.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { codeSha256, mintInvitationCode } from "./invitation-code.ts";
 import { resolveGroups } from "./resolve-groups.ts";
@@ -16,6 +16,7 @@ import type { GroupRow } from "./store/groups.ts";
 import { MAX_EMAIL_LENGTH } from "./user-status.ts";
 
 const DEFAULT_GROUP = "system-user";
+const EMAIL = /^[^\s,@\p{Cc}]+@[^\s,@\p{Cc}]+$/u;
 
 /**
  * Invites a person, who becomes a user by accepting, or creates a service user. The code or token is only in this
@@ -31,7 +32,6 @@ export const inviteUser = operation({
   body: Type.Object({
     invitee_email: Type.String({
       maxLength: MAX_EMAIL_LENGTH,
-      pattern: "^[^\\s,@\\u0000-\\u001f\\u007f]+@[^\\s,@\\u0000-\\u001f\\u007f]+$",
       description: "The e-mail address of the new user",
       examples: ["ada@example.com"],
     }),
@@ -50,11 +50,13 @@ export const inviteUser = operation({
 
   async handle({ body, caller, change, deny }) {
     const { invitee_email: email, user_type: userType = "regular" } = body;
+    if (!EMAIL.test(email)) throw invalid("invitee_email", "must be an e-mail address, such as ada@example.com");
     const { accountId } = caller;
     const references = parseReferences((body.groups ?? "").trim() || DEFAULT_GROUP);
     return change(
       async (tx, audit) => {
-        if (body.account !== undefined && !(await isAccountNamed(tx, accountId, body.account))) throw notFound();
+        if (body.account !== undefined && !(await isAccountNamed(tx, accountId, body.account)))
+          throw notFound("Account", body.account);
         const groups = await resolveGroups(tx, accountId, references);
         const beyond = groups.find((group) => !mayInviteInto(caller, group));
         if (beyond !== undefined)

@@ -6,7 +6,8 @@ import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
-import { parseReferences, ReferenceList, shownReference, type References } from "../access/reference.ts";
+import { shownValue } from "../lib/shown-value.ts";
+import { parseReferences, ReferenceList, type References } from "../access/reference.ts";
 import { mayTakeOver } from "./may-act-on.ts";
 import { resolveGroups } from "./resolve-groups.ts";
 import { findAndLockTargets, type TargetRow } from "./store/members.ts";
@@ -107,7 +108,7 @@ async function findTargets(
 }
 
 function unknownUser(reference: string | number) {
-  return invalid("emails", `must contain only users of the account: there is no ${shownReference(reference)}`);
+  return invalid("emails", `must contain only users of the account: there is no ${shownValue(reference)}`);
 }
 
 function auditObject(ids: readonly number[]): string {

@@ -23,7 +23,7 @@ const wheel: PinnedWheel = {
   name: "libfaketime",
   version: "3.0.1",
   title: "libfaketime 3.0.1",
-  size: "93 KB",
+  bytes: 93_000,
   sha256: ["5eed7c17f3d4ba0f6f828de4975f69a622b06b1e792674e6c1b069c0689fab79"],
   timeoutMs: 60_000,
 };

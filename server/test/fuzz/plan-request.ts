@@ -18,6 +18,8 @@ export interface Scene {
 
 export interface PlannedRequest {
   request: RawRequest;
+  /** The value of the path parameter that the defect is in; undefined if the path has no parameters. */
+  target: string | undefined;
   /** Texts that must not be in a reply. */
   secrets: string[];
 }
@@ -32,7 +34,8 @@ export async function planRequest(
   { world, foreign, operatorToken }: Scene,
 ): Promise<PlannedRequest> {
   const token = request.caller === "admin" ? (operatorToken ?? world.account.token) : await world.token(request.caller);
-  const path = `${await filledPath(template, request, world, foreign)}${await queryText(request, world)}`;
+  const { path: filledTemplate, target } = await filledPath(template, request, world, foreign);
+  const path = `${filledTemplate}${await queryText(request, world)}`;
   const body = method === "GET" ? undefined : await filled(bodyText(request, rules), world);
   return {
     request: {
@@ -41,6 +44,7 @@ export async function planRequest(
       headers: { "Content-Type": request.contentType, ...(token === undefined ? {} : { "X-AUTH-TOKEN": token }) },
       ...(body === undefined ? {} : { body }),
     },
+    target,
     secrets: [...(token === undefined ? [] : [token]), ...secretsOf([...request.query, ...request.body])],
   };
 }
@@ -49,15 +53,22 @@ export function parametersOf({ template }: Pick<Route, "template">): string[] {
   return [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
 }
 
-async function filledPath(template: string, request: FuzzedRequest, world: World, foreign: World): Promise<string> {
+async function filledPath(
+  template: string,
+  request: FuzzedRequest,
+  world: World,
+  foreign: World,
+): Promise<Pick<PlannedRequest, "target"> & { path: string }> {
   const names = parametersOf({ template });
   const chosen = names[request.targetAt % Math.max(names.length, 1)];
   let path = template;
+  let target: string | undefined;
   for (const name of names) {
-    const target = name === chosen ? request.target : "own";
-    path = path.replace(`{${name}}`, encodeURIComponent(await targetValue(target, name, world, foreign)));
+    const value = await targetValue(name === chosen ? request.target : "own", name, world, foreign);
+    path = path.replace(`{${name}}`, encodeURIComponent(value));
+    if (name === chosen) target = value;
   }
-  return `${path}${request.route === "unknown path" ? "/no/such/path" : ""}${request.suffix}`;
+  return { path: `${path}${request.route === "unknown path" ? "/no/such/path" : ""}${request.suffix}`, target };
 }
 
 async function targetValue(target: Target, name: string, world: World, foreign: World): Promise<string> {

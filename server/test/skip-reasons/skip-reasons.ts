@@ -13,6 +13,8 @@ export function because(reason: string): { meta: { leftOutBecause: string } } {
 
 export const NO_ISOLATION = "programs cannot be isolated here (no bubblewrap, or no user namespaces)";
 export const NO_ROOT = "needs root";
+export const NO_EXECUTORS =
+  "a test's Spark cluster needs the machine's own Java (Debian: apt-get install openjdk-17-jre-headless)";
 export const NO_IPV6 = "this machine has no IPv6";
 
 /** Lists at the end of a run which tests were skipped and why; the default reporter only counts them. */

@@ -2,10 +2,12 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import { endpointFor, type Endpoint } from "../../src/http/endpoint.ts";
+import { readGuides } from "../../src/http/guides.ts";
 import { httpMetrics } from "../../src/http/observe-requests.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import type { Log } from "../../src/lib/log.ts";
+import { repositoryDir } from "./repository-dir.ts";
 
 const MIB = 1024 * 1024;
 
@@ -45,12 +47,15 @@ export async function serverOf(
       registry,
       readiness: {},
       readingOrder: [],
+      guides: readGuides(repositoryDir),
       openApi: () =>
         openApiDocument(endpoints, {
           title: "Test",
           version: "0",
           description: "",
           describeAccess: () => ({ permission: "public", text: "", needsToken: false, isHidden: false }),
+          guides: {},
+          answers: {},
         }),
     },
   });

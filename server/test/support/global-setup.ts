@@ -64,6 +64,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // The first set-up takes minutes. Files that need Spark wait for it, and fail if it fails.
   const sparkIsMissing = await isSparkMissing();
   project.provide("sparkIsMissing", sparkIsMissing);
+  project.provide("javaIsMissing", (await findJava(undefined)) === undefined);
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
   const settingUp = isNeeded ? findSparkHome(cacheDir, end.signal).catch(() => undefined) : undefined;
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
@@ -95,6 +96,8 @@ declare module "vitest" {
     /** A folder outside /tmp, which programs in a sandbox do not see. */
     outsideTmp: string;
     sparkIsMissing: boolean;
+    /** The machine has no Java of its own: Headgate fetches one. */
+    javaIsMissing: boolean;
     postgres: { host: string; port: number; user: string; password: string; cacheDir: string };
   }
 }

@@ -183,6 +183,20 @@ export const FURTHER_PERMISSIONS: ReadonlyMap<string, string> = new Map([["noteb
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([
   ["cluster_state_change", [{ ...admins("cluster:terminate"), action: "terminate" }]],
   ["object_policy_set", [admins("cluster:manage"), admins("scheduler:manage"), admins("environment:manage")]],
-  ["access_explain", [both("note:read"), both("scheduler:read"), both("environment:read"), both("folder:read")]],
+  [
+    "access_explain",
+    [
+      both("note:read"),
+      both("scheduler:read"),
+      both("environment:read"),
+      both("folder:read"),
+      // Explaining the rights of others needs the permission to set the policy.
+      { ...admins("note:manage"), action: "set-policy" },
+      { ...admins("cluster:manage"), action: "set-policy" },
+      { ...admins("scheduler:manage"), action: "set-policy" },
+      { ...admins("environment:manage"), action: "set-policy" },
+      { ...both("command:create"), action: "set-policy" },
+    ],
+  ],
   ["object_policy_view", [both("cluster:read"), both("scheduler:read"), both("environment:read")]],
 ]);

@@ -22,7 +22,7 @@ export class SparkInTheMiddle extends BaseSequencer {
 
 /** Each file that needs Spark has a condition for machines without it. */
 export function needsSpark(path: string): boolean {
-  return readFileSync(path, "utf8").includes("sparkIsMissing");
+  return readFileSync(path, "utf8").includes("/spark-missing.ts");
 }
 
 /** Without a stored duration the order goes by size, but such a file takes long even if it is short. */

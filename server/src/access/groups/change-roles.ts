@@ -22,16 +22,16 @@ export async function findGroupAndRole(request: Named & { reader: Queryable }): 
     groupNamedInPath(request),
     findRole(request.reader, parseReference(request.params.role_id)),
   ]);
-  if (role === undefined) throw notFound();
+  if (role === undefined) throw notFound("Role", request.params.role_id);
 }
 
 export function changeRoles(which: "roles" | "removedRoles") {
   return ({ params, caller, deny, change }: Named & Admitted): Promise<Static<typeof DoneReply>> =>
     change(async (tx, audit) => {
       const group = await lockGroup(tx, params.group_id);
-      if (group === undefined) throw notFound();
+      if (group === undefined) throw notFound("Group", params.group_id);
       const role = await holdRole(tx, parseReference(params.role_id));
-      if (role === undefined) throw notFound();
+      if (role === undefined) throw notFound("Role", params.role_id);
       await applyGroupEdit(tx, group, { ...NO_EDIT, [which]: [role] }, { caller, deny });
       audit.object = `group/${group.id}/role/${role.id}`;
       return DONE;

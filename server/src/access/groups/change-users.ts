@@ -32,7 +32,7 @@ export function changeUsers(which: "members" | "removedMembers") {
   return ({ params, caller, deny, change }: Named & Admitted): Promise<Static<typeof DoneReply>> =>
     change(async (tx, audit) => {
       const group = await lockGroup(tx, params.group_id);
-      if (group === undefined) throw notFound();
+      if (group === undefined) throw notFound("Group", params.group_id);
       const users = await usersNamedIn(tx, { params });
       await applyGroupEdit(tx, group, { ...NO_EDIT, [which]: users }, { caller, deny });
       audit.object = `group/${group.id}/svc_user/${users.join(",")}`;
@@ -41,7 +41,7 @@ export function changeUsers(which: "members" | "removedMembers") {
 }
 
 async function usersNamedIn(db: Queryable, { params }: Named): Promise<number[]> {
-  const users = await membersNamedIn(db, params.users, notFound);
-  if (users.length === 0) throw notFound();
+  const users = await membersNamedIn(db, params.users, (user) => notFound("User", user));
+  if (users.length === 0) throw notFound("User", params.users);
   return users;
 }

@@ -23,7 +23,7 @@ export const deleteGroup = operation({
   async handle({ params, caller, change, deny }) {
     return change(async (tx, audit) => {
       const group = await lockGroup(tx, params.group_id);
-      if (group === undefined) throw notFound();
+      if (group === undefined) throw notFound("Group", params.group_id);
       checkGroupDelete(group);
       const roles = await listRolesOfGroup(tx, group.id);
       if (!roles.every(({ policy }) => mayRevoke(caller, parsedPolicy(policy)))) throw deny(GRANT_REFUSAL);

@@ -27,7 +27,7 @@ export const duplicateGroup = operation({
     const name = checkUniqueName(body.name);
     return change(async (tx, audit) => {
       const original = await lockGroup(tx, params.group_id);
-      if (original === undefined) throw notFound();
+      if (original === undefined) throw notFound("Group", params.group_id);
       const roles = await listRolesOfGroup(tx, original.id);
       if (!roles.every(({ policy }) => mayGrant(caller, parsedPolicy(policy)))) {
         throw deny(GRANT_REFUSAL);

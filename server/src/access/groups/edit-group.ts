@@ -34,7 +34,7 @@ export const editGroup = operation({
     if (body.name !== undefined) checkUniqueName(body.name);
     return change(async (tx, audit) => {
       const group = await lockGroup(tx, params.group_id);
-      if (group === undefined) throw notFound();
+      if (group === undefined) throw notFound("Group", params.group_id);
       const edit = {
         members: await membersNamedIn(tx, body.members, unknownIn("members", "user")),
         removedMembers: await membersNamedIn(tx, body.removed_members, unknownIn("removed_members", "user")),

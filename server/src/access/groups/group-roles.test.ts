@@ -55,17 +55,18 @@ describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
     const { group } = await account.post("/groups", { name: "g" });
     const { id: foreignGroup } = await other.get("/groups/system-user");
     const { roles: foreignRole } = await other.post("/roles", { name: "theirs" });
-    const refusal = await account.put(`/groups/${UNKNOWN}/roles/system-user/assign`, {}).refused(404);
-    const paths = [
-      `${foreignGroup}/roles/system-user`,
-      `g/roles/system-user`,
-      `${group.id}/roles/${foreignRole.id}`,
-      `${group.id}/roles/theirs`,
-      `${group.id}/roles/${UNKNOWN}`,
-    ];
-    for (const path of paths) {
-      expect((await account.put(`/groups/${path}/assign`, {}).refused(404)).text).toBe(refusal.text);
-      expect((await account.put(`/groups/${path}/unassign`, {}).refused(404)).text).toBe(refusal.text);
+    for (const [path, message] of [
+      [`${UNKNOWN}/roles/system-user`, `Group ${UNKNOWN} does not exist.`],
+      [`${foreignGroup}/roles/system-user`, `Group ${foreignGroup} does not exist.`],
+      [`g/roles/system-user`, "Group g does not exist."],
+      [`${group.id}/roles/${foreignRole.id}`, `Role ${foreignRole.id} does not exist.`],
+      [`${group.id}/roles/theirs`, "Role theirs does not exist."],
+      [`${group.id}/roles/${UNKNOWN}`, `Role ${UNKNOWN} does not exist.`],
+    ]) {
+      for (const verb of ["assign", "unassign"]) {
+        const { body } = await account.put(`/groups/${path}/${verb}`, {}).refused(404);
+        expect(body).toEqual({ error: { error_code: 404, error_message: message } });
+      }
     }
   });
 

@@ -42,6 +42,6 @@ export async function groupNamedInPath({
   reader: Queryable;
 }): Promise<GroupRow> {
   const group = await findGroup(reader, { id: params.group_id, name: null });
-  if (group === undefined) throw notFound();
+  if (group === undefined) throw notFound("Group", params.group_id);
   return group;
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { invalid, type Fault } from "../../lib/fault.ts";
-import { parseReferences, shownReference, type References } from "../reference.ts";
+import { shownValue } from "../../lib/shown-value.ts";
+import { parseReferences, type References } from "../reference.ts";
 import { holdRoles, type RoleRow } from "../roles/store.ts";
 import { holdMembers } from "./store.ts";
 
@@ -26,7 +27,7 @@ export async function rolesNamedIn(db: Queryable, list: string | undefined, unkn
 }
 
 export function unknownIn(field: string, kind: "user" | "role"): Unknown {
-  return (reference) => invalid(field, `contains an unknown ${kind}: ${shownReference(reference)}`);
+  return (reference) => invalid(field, `contains an unknown ${kind}: ${shownValue(reference)}`);
 }
 
 function isEmpty({ ids, names }: References): boolean {

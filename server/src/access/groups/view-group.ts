@@ -17,7 +17,7 @@ export const viewGroup = operation({
 
   async find({ params, reader }) {
     const row = await findGroup(reader, parseReference(params.group_id));
-    if (row === undefined) throw notFound();
+    if (row === undefined) throw notFound("Group", params.group_id);
     return row;
   },
 

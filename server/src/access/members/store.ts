@@ -55,7 +55,7 @@ export interface MemberStanding extends Standing {
 interface StandingRow extends Pick<MemberRow, "id" | "email" | "state"> {
   groupIds: number[];
   groups: string[];
-  policies: string[] | null;
+  roleIds: number[];
 }
 
 const SELECT_STANDING = `
@@ -63,36 +63,42 @@ const SELECT_STANDING = `
          array(select e.group_id from effective_group_member e where e.membership_id = m.id) as "groupIds",
          array(select g.name from effective_group_member e join access_group g on g.id = e.group_id
                 where e.membership_id = m.id and g.source = 'system') as groups,
-         (select json_agg(r.policy) from access_role r
-           where r.id in (select gr.role_id from effective_group_member e
-                            join access_group_role gr on gr.group_id = e.group_id
-                           where e.membership_id = m.id)) as policies
+         array(select distinct gr.role_id from effective_group_member e
+                 join access_group_role gr on gr.group_id = e.group_id
+                where e.membership_id = m.id) as "roleIds"
     from membership m join app_user u on u.id = m.user_id`;
 
 export async function findStanding(reader: Queryable, { id, name }: Reference): Promise<MemberStanding | undefined> {
-  const [row] = await reader.query<StandingRow>(
+  const rows = await reader.query<StandingRow>(
     `${SELECT_STANDING}
       where m.id = coalesce($1::bigint, (select found.membership_id from member_with_email($2) found))`,
     [id, name],
   );
-  return row === undefined ? undefined : standingOf(row);
+  const [standing] = await standingsOf(reader, rows);
+  return standing;
 }
 
 /** The members of `listMembersPage`. */
 export async function listStandingsPage(reader: Queryable, limit: number, offset: number): Promise<MemberStanding[]> {
   const rows = await reader.query<StandingRow>(`${SELECT_STANDING} where ${ON_PAGE} order by m.id`, [limit, offset]);
-  return rows.map(standingOf);
+  return standingsOf(reader, rows);
 }
 
-function standingOf({ id, email, state, groups, groupIds, policies }: StandingRow): MemberStanding {
-  return {
+/** Each policy is read once, because many members have the same roles and a policy can have a megabyte. */
+async function standingsOf(reader: Queryable, rows: readonly StandingRow[]): Promise<MemberStanding[]> {
+  const roles = await reader.query<{ id: number; policy: string }>(
+    "select id, policy from access_role where id = any ($1)",
+    [[...new Set(rows.flatMap(({ roleIds }) => roleIds))]],
+  );
+  const statements = new Map(roles.map(({ id, policy }) => [id, parsedPolicy(policy)]));
+  return rows.map(({ id, email, state, groups, groupIds, roleIds }) => ({
     membershipId: id,
     email,
     state,
     groups: new Set(groups),
     groupIds: new Set(groupIds),
-    statements: (policies ?? []).flatMap(parsedPolicy),
-  };
+    statements: roleIds.flatMap((role) => statements.get(role) ?? []),
+  }));
 }
 
 /**

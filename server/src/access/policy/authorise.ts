@@ -26,13 +26,13 @@ export async function authorise(
 }
 
 /** The same for several users, with one reading of the policies. */
-export async function authoriseEach(
+export async function authoriseEach<User extends JudgedCaller>(
   reader: Queryable,
-  users: readonly JudgedCaller[],
+  users: readonly User[],
   { object, action, row }: { object: PolicyObject; action: JudgedAction; row: PermissionRow },
-): Promise<Judgement[]> {
+): Promise<{ user: User; judgement: Judgement }[]> {
   const chain = await readChain(reader, object);
-  return users.map((user) => judge(user, object, action, row, chain));
+  return users.map((user) => ({ user, judgement: judge(user, object, action, row, chain) }));
 }
 
 /** Undefined: the policies must be read. A write in a folder needs them, too, to learn whose home the folder is in. */
@@ -62,12 +62,16 @@ export function refusalText({ by, decided }: Judgement, caller: Caller, row: Per
   if (by === "closed_clusters") {
     return (
       "You may not run commands on this cluster: the account has the feature closed_clusters, so the policy of the " +
-      "cluster must allow you start. Ask its owner or a system-admin."
+      "cluster needs an element that allows you the action `start`. Ask the owner of the cluster, if it has one, or a " +
+      "system-admin."
     );
   }
   const named = decided === undefined ? "object" : SOURCE_NAMES[decided.link.source];
   const denied = decided?.action ?? "it";
-  return `You may not do this: the policy of the ${named} denies ${denied}. Ask its owner or a system-admin.`;
+  return (
+    `You may not do this: the policy of the ${named} denies ${denied}. ` +
+    `Ask the owner of the ${named}, if it has one, or a system-admin.`
+  );
 }
 
 /** For messages. */

@@ -1,16 +1,17 @@
 import { Type } from "typebox";
 import { OneOf } from "../../http/schema.ts";
-import { invalid, notFound } from "../../lib/fault.ts";
+import { invalid } from "../../lib/fault.ts";
 import type { Caller } from "../caller.ts";
 import { findStanding } from "../members/store.ts";
 import { operation } from "../operation.ts";
+import type { PermissionRow } from "../permission.ts";
 import { PathReference, parseReference } from "../reference.ts";
 import { authorise } from "./authorise.ts";
 import { ExplanationFields, explanationOf } from "./explanation.ts";
-import { submitAction, type JudgedAction } from "./judgement.ts";
+import type { JudgedAction } from "./judgement.ts";
 import type { WithObjectFinders } from "./object-finder.ts";
 import { objectInRequest, SourceFields } from "./object-in-request.ts";
-import { OBJECT_PERMISSIONS, objectPermission } from "./object-permissions.ts";
+import { OBJECT_PERMISSIONS, objectPermission, submitRule } from "./object-permissions.ts";
 import { SOURCE_TYPES, type ObjectType, type PolicySource } from "./policy.ts";
 
 const EXPLAINED_TYPES = [...SOURCE_TYPES, "folder"] as const satisfies readonly ObjectType[];
@@ -36,9 +37,10 @@ export const explainAccess = operation({
   paths: { v2: "/access/explain" },
   access: {
     permission: OBJECT_PERMISSIONS.cluster.read,
-    alternatives: (["note", "scheduler", "environment", "folder"] as const).map(
-      (type) => OBJECT_PERMISSIONS[type].read,
-    ),
+    alternatives: [
+      ...(["note", "scheduler", "environment", "folder"] as const).map((type) => OBJECT_PERMISSIONS[type].read),
+      ...EXPLAINED_TYPES.map(maySetPolicy),
+    ],
     object: { type: EXPLAINED_TYPES, action: "read" },
   },
   query: Type.Object({
@@ -53,37 +55,45 @@ export const explainAccess = operation({
   async find({ given, reader }, services: WithObjectFinders) {
     const fields = given();
     const named = await objectInRequest(fields, EXPLAINED_TYPES, reader, services);
-    const rows = OBJECT_PERMISSIONS[named.type];
     const isOwn = fields.user === undefined;
-    return {
-      ...named,
-      permission: isOwn ? rows.read : { ...rows.manage, action: "set-policy" as const },
-    };
+    return { ...named, permission: isOwn ? OBJECT_PERMISSIONS[named.type].read : maySetPolicy(named.type) };
   },
 
-  async handle({ found: { type, id, policyObject: object }, query, caller, reader }) {
-    if (object === undefined) throw notFound();
-    const row = objectPermission(type, query.action);
-    if (row === undefined) {
+  async handle({ found: { type, id, policyObject: object, missing }, query, caller, reader }) {
+    if (object === undefined) throw missing();
+    const rule = ruleOf(type, query.action, caller);
+    if (rule === undefined) {
       const actions = Object.keys(OBJECT_PERMISSIONS[type]).join(", ");
       throw invalid("action", `must be one of ${actions} if source_type is ${type}`);
     }
     const user = await findStanding(reader, query.user === undefined ? idOf(caller) : parseReference(query.user));
     if (user === undefined) throw invalid("user", "must be the id or e-mail of a user of the account");
     const subject = { caller: user, standing: { groupIds: user.groupIds, absentSources: new Set<PolicySource>() } };
-    const judgement = await authorise(reader, subject, { object, action: judgedAction(query.action, caller), row });
-    return { source_type: type, source_id: id, action: query.action, ...explanationOf(judgement, user, row) };
+    const judgement = await authorise(reader, subject, { object, ...rule });
+    return { source_type: type, source_id: id, action: query.action, ...explanationOf(judgement, user, rule.row) };
   },
 });
 
-function judgedAction(action: (typeof ACTIONS)[number], { features }: Caller): JudgedAction {
+/** Needed to explain the rights of others. */
+function maySetPolicy(type: (typeof EXPLAINED_TYPES)[number]): PermissionRow & { action: JudgedAction } {
+  return { ...OBJECT_PERMISSIONS[type].manage, action: "set-policy" };
+}
+
+/** Undefined: objects of the type have no such action. */
+function ruleOf(
+  type: ObjectType,
+  action: (typeof ACTIONS)[number],
+  { features }: Caller,
+): { action: JudgedAction; row: PermissionRow } | undefined {
+  const row = objectPermission(type, action);
+  if (row === undefined) return undefined;
   switch (action) {
     case "manage":
-      return "set-policy";
+      return { action: "set-policy", row };
     case "submit":
-      return submitAction(features);
+      return submitRule(features);
     default:
-      return action;
+      return { action, row };
   }
 }
 

@@ -10,9 +10,10 @@ export const ExplanationFields = {
   allowed: Type.Boolean(),
   decided_by: OneOf(["state", "system-admin", "owner", "policy", "home", "closed_clusters", "table"], {
     description:
-      "state: the user is not active. system-admin, owner: always allowed. policy: see policy. home: only a policy " +
-      "can allow writing in another member's folders. closed_clusters: the account has this feature, and no policy " +
-      "allows start. table: the permission table, see permission",
+      "state: the user is not active. system-admin, owner: allowed, for submit only with the permission to submit " +
+      "commands. policy: see policy. home: only a policy can allow writing in another member's folders. " +
+      "closed_clusters: the account has this feature, and no element about start applies to the user. table: the " +
+      "permission table, see permission",
   }),
   policy: Nullable(
     Type.Object({

@@ -1,23 +1,10 @@
-import type { Feature } from "../../lib/features.ts";
-import { isPermitted, type PermissionRow, type Standing } from "../permission.ts";
-import {
-  folderAction,
-  type Access,
-  type Policy,
-  type PolicyAction,
-  type PolicyObject,
-  type PolicySource,
-  type Subject,
-} from "./policy.ts";
-import { verdictOf, type Verdict } from "./verdict.ts";
-
 /**
  * Decides whether a caller may do something with an object, and says what decided. Pure: policies, groups and
  * permissions are passed in as data.
  *
  * | action | allowed by a policy | refused by a policy | otherwise |
  * |---|---|---|---|
- * | a `PolicyAction`, except `update` | it is allowed | it is denied | the table |
+ * | a `PolicyAction`, except `update` | it is allowed | it is denied | the permission table |
  * | `update` | it is allowed | it or `read` is denied | the table |
  * | `move` (or rename a folder) | `write` is allowed | `write` or `read` is denied | the table |
  * | `set-policy` | `manage` is allowed | `manage`, `read` or `update`/`write` is denied | the table |
@@ -31,6 +18,18 @@ import { verdictOf, type Verdict } from "./verdict.ts";
  * The owner and system-admins are always allowed. To submit, everyone needs the permission of the table as well. In
  * another member's home the table only allows reading; writing needs a policy.
  */
+import { isPermitted, type PermissionRow, type Standing } from "../permission.ts";
+import {
+  folderAction,
+  type Access,
+  type Policy,
+  type PolicyAction,
+  type PolicyObject,
+  type PolicySource,
+  type Subject,
+} from "./policy.ts";
+import { verdictOf, type Verdict } from "./verdict.ts";
+
 export type JudgedAction = PolicyAction | "move" | "set-policy" | "view-policy" | SubmitAction;
 
 type SubmitAction = "submit" | "submit-closed";
@@ -145,9 +144,4 @@ export function isWrite(action: JudgedAction): boolean {
 
 function isSubmit(action: JudgedAction): action is SubmitAction {
   return action === "submit" || action === "submit-closed";
-}
-
-/** How a command to a cluster is judged in an account with these features. */
-export function submitAction(features: ReadonlySet<Feature>): SubmitAction {
-  return features.has("closed_clusters") ? "submit-closed" : "submit";
 }

@@ -1,8 +1,9 @@
 import { Type } from "typebox";
 import type { Queryable } from "../../db/database.ts";
 import { OneOf } from "../../http/schema.ts";
-import { invalid } from "../../lib/fault.ts";
+import { invalid, type Fault } from "../../lib/fault.ts";
 import type { ObjectFinder, WithObjectFinders } from "./object-finder.ts";
+import { unknownObject } from "./unknown-object.ts";
 import { SOURCE_TYPES, type ObjectType, type PolicyObject } from "./policy.ts";
 
 /** The fields that name an object: in the body of a PUT, in the query or the body of a GET. */
@@ -16,6 +17,7 @@ interface NamedObject<Type> {
   readonly id: number;
   /** Undefined: there is no such object. */
   readonly policyObject: PolicyObject | undefined;
+  readonly missing: () => Fault;
   readonly finder: ObjectFinder | undefined;
 }
 
@@ -30,7 +32,9 @@ export async function objectInRequest<Type extends ObjectType>(
   if (type === undefined) throw invalid("source_type", `must be one of ${types.join(", ")}`);
   if (givenId === undefined) throw invalid("source_id", "is required");
   const id = typeof givenId === "string" && /^\d{1,16}$/.test(givenId.trim()) ? Number(givenId) : NaN;
-  if (!Number.isSafeInteger(id)) throw invalid("source_id", "must be the id of an object, a whole number");
+  if (!Number.isSafeInteger(id)) {
+    throw invalid("source_id", "must be the id of an object, a whole number: its list shows it, such as GET clusters");
+  }
   const finder = objectFinders[type];
-  return { type, id, finder, policyObject: await finder?.find(reader, id) };
+  return { type, id, finder, missing: () => unknownObject(type, id), policyObject: await finder?.find(reader, id) };
 }

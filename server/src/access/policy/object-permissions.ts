@@ -1,3 +1,4 @@
+import type { Feature } from "../../lib/features.ts";
 import type { PermissionRow } from "../permission.ts";
 import type { JudgedAction } from "./judgement.ts";
 import type { ObjectType } from "./policy.ts";
@@ -51,6 +52,14 @@ export const OBJECT_PERMISSIONS = {
     delete: both("notebook_dashboards:delete"),
   },
 } as const satisfies Record<ObjectType, Partial<Record<JudgedAction, PermissionRow>>>;
+
+/** What decides whether a command may run on a cluster, in an account with these features. */
+export function submitRule(features: ReadonlySet<Feature>): { action: JudgedAction; row: PermissionRow } {
+  return {
+    action: features.has("closed_clusters") ? "submit-closed" : "submit",
+    row: OBJECT_PERMISSIONS.cluster.submit,
+  };
+}
 
 /** Undefined: objects of the type have no such action. */
 export function objectPermission(type: ObjectType, action: string): PermissionRow | undefined {

@@ -56,20 +56,21 @@ function parseActions(value: unknown, field: string, type: SourceType | "folder"
 /** Refuses a condition without ids, because it matches no one. */
 function parseCondition(value: unknown, field: string): Pick<PolicyElement, "users" | "groups"> {
   if (!isRecord(value)) throw invalid(field, "must be an object with svc_users, svc_groups or both");
-  const users = parseIds(value.svc_users ?? [], `${field}.svc_users`);
-  const groups = parseIds(value.svc_groups ?? [], `${field}.svc_groups`);
+  const users = parseIds(value.svc_users ?? [], `${field}.svc_users`, "accounts/get_users");
+  const groups = parseIds(value.svc_groups ?? [], `${field}.svc_groups`, "groups");
   if (users.length === 0 && groups.length === 0) {
     throw invalid(field, "must name a user or a group; leave it out for an element that applies to everyone");
   }
   return { ...(users.length > 0 ? { users } : {}), ...(groups.length > 0 ? { groups } : {}) };
 }
 
-function parseIds(value: unknown, field: string): number[] {
-  if (!Array.isArray(value)) throw invalid(field, "must be an array of ids");
+/** `list` is the path of the list that shows the ids. */
+function parseIds(value: unknown, field: string, list: string): number[] {
+  if (!Array.isArray(value)) throw invalid(field, `must be an array of ids: GET ${list} shows them`);
   const ids = value.map((each: unknown) => {
     const id = typeof each === "string" && /^\d{1,16}$/.test(each) ? Number(each) : each;
     if (typeof id !== "number" || !Number.isSafeInteger(id) || id < 1) {
-      throw invalid(field, "must be an array of ids, each a whole number from 1");
+      throw invalid(field, `must be an array of ids, each a whole number from 1: GET ${list} shows them`);
     }
     return id;
   });

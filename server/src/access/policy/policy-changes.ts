@@ -74,8 +74,10 @@ async function checkSubjects(tx: Tx, policy: Policy): Promise<void> {
   for (const [index, element] of policy.entries()) {
     const user = element.users?.find((id) => users.has(id));
     if (user !== undefined) {
-      const rule = `must be ids of users of the account, as get_users shows them: ${user} is not`;
-      throw invalid(`policy[${index}].condition.svc_users`, rule);
+      throw invalid(
+        `policy[${index}].condition.svc_users`,
+        `must be ids of users of the account, as get_users shows them: ${user} is not`,
+      );
     }
     const group = element.groups?.find((id) => groups.has(id));
     if (group !== undefined) {

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { OneOf } from "../../http/schema.ts";
-import { invalid, notFound } from "../../lib/fault.ts";
+import { invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import type { WithObjectFinders } from "./object-finder.ts";
 import { objectInRequest, SourceFields } from "./object-in-request.ts";
@@ -54,11 +54,11 @@ export const setObjectPolicy = operation({
     return { ...named, permission: OBJECT_PERMISSIONS[named.type].manage };
   },
 
-  async handle({ found: { type, id, finder, policyObject }, body, change }) {
+  async handle({ found: { type, id, finder, policyObject, missing }, body, change }) {
     const policy = parsePolicy(body.policy, type);
     return change(async (tx, audit) => {
       if (policyObject === undefined || (await finder?.lockForPolicy(tx, id, policy.length > 0)) !== true) {
-        throw notFound();
+        throw missing();
       }
       const shown = await setPolicy(tx, audit, policyObject, policy);
       return { status: "success" as const, source_id: id, source_type: type, policy: shown };

@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import { notFound } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import type { WithObjectFinders } from "./object-finder.ts";
 import { objectInRequest, SourceFields } from "./object-in-request.ts";
@@ -32,8 +31,8 @@ export const viewObjectPolicy = operation({
     return { ...named, permission: OBJECT_PERMISSIONS[named.type].read };
   },
 
-  async handle({ found: { type, id, policyObject }, reader }) {
-    if (policyObject === undefined) throw notFound();
+  async handle({ found: { type, id, policyObject, missing }, reader }) {
+    if (policyObject === undefined) throw missing();
     return {
       status: "success" as const,
       source_id: id,

@@ -19,10 +19,10 @@ export const deleteRole = operation({
   reply: Type.Object({ status: Type.Literal("success") }),
   find: roleInPath,
 
-  async handle({ found, caller, change, deny }) {
+  async handle({ found, params, caller, change, deny }) {
     return change(async (tx, audit) => {
       const role = await lockRole(tx, found.id);
-      if (role === undefined) throw notFound();
+      if (role === undefined) throw notFound("Role", params.role_id);
       checkRoleDelete(role);
       if (!mayRevoke(caller, parsedPolicy(role.policy))) throw deny(GRANT_REFUSAL);
       await removeRole(tx, role.id);

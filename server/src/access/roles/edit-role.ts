@@ -22,13 +22,13 @@ export const editRole = operation({
   reply: RoleReply,
   find: roleInPath,
 
-  async handle({ found, body, caller, change, deny }) {
+  async handle({ found, params, body, caller, change, deny }) {
     if (body.name !== undefined) checkUniqueName(body.name);
     const policy = body.policies === undefined ? undefined : policiesText(body.policies);
     if (policy !== undefined && !mayGrant(caller, parseRolePolicies(policy))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await lockRole(tx, found.id);
-      if (role === undefined) throw notFound();
+      if (role === undefined) throw notFound("Role", params.role_id);
       const edit = { name: body.name ?? role.name, policy: policy ?? role.policy };
       checkRoleEdit(role, edit);
       if (!mayRevoke(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(GRANT_REFUSAL);

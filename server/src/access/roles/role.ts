@@ -53,6 +53,6 @@ export async function roleInPath({
   reader: Queryable;
 }): Promise<RoleRow> {
   const role = await findRole(reader, parseReference(params.role_id));
-  if (role === undefined) throw notFound();
+  if (role === undefined) throw notFound("Role", params.role_id);
   return role;
 }

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { notFound, invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
-import { countWhitelistedIps, deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
+import { findWhitelistedIps, deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
 
 /** §4.1 Delete. Several ids are deleted all or none; a deletion that would lock out the caller is refused. */
 export const removeWhitelistedIps = operation({
@@ -18,13 +18,13 @@ export const removeWhitelistedIps = operation({
 
   async find({ params, reader }) {
     const ids = parseIdList(params.ids);
-    if ((await countWhitelistedIps(reader, ids)) < ids.length) throw notFound();
+    refuseMissing(ids, await findWhitelistedIps(reader, ids));
     return ids;
   },
 
   async handle({ found: ids, caller, change }) {
     return change(async (tx, audit) => {
-      if ((await deleteWhitelistedIps(tx, ids)) < ids.length) throw notFound();
+      refuseMissing(ids, await deleteWhitelistedIps(tx, ids));
       if ((await isListedIfEnforced(tx, caller.address)) === false) {
         throw invalid(
           "id",
@@ -37,11 +37,16 @@ export const removeWhitelistedIps = operation({
   },
 });
 
+function refuseMissing(ids: readonly number[], found: readonly number[]): void {
+  const missing = ids.find((id) => !found.includes(id));
+  if (missing !== undefined) throw notFound("Whitelist entry", missing);
+}
+
 /** Parses `<id>` or a comma-separated list of ids in a path. A text that cannot be an id is 404. */
 function parseIdList(text: string): number[] {
   const ids = text.split(",").map((part) => {
     const id = /^\s*\d{1,16}\s*$/.test(part) ? Number(part) : 0;
-    if (id < 1 || !Number.isSafeInteger(id)) throw notFound();
+    if (id < 1 || !Number.isSafeInteger(id)) throw notFound("Whitelist entry", part.trim());
     return id;
   });
   return [...new Set(ids)];

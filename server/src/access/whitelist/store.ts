@@ -21,17 +21,16 @@ export async function listWhitelistedIps(reader: Queryable): Promise<Whitelisted
   return reader.query("select id, account_id, given_text, created_at, updated_at from whitelisted_ip order by id");
 }
 
-export async function countWhitelistedIps(reader: Queryable, ids: readonly number[]): Promise<number> {
-  const [row] = await reader.query<{ listed: number }>(
-    "select count(*) as listed from whitelisted_ip where id = any ($1)",
-    [ids],
-  );
-  return row?.listed ?? 0;
+/** Which of these ids the account has. */
+export async function findWhitelistedIps(reader: Queryable, ids: readonly number[]): Promise<number[]> {
+  const rows = await reader.query<{ id: number }>("select id from whitelisted_ip where id = any ($1)", [ids]);
+  return rows.map(({ id }) => id);
 }
 
-export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Promise<number> {
-  const rows = await tx.query("delete from whitelisted_ip where id = any ($1) returning id", [ids]);
-  return rows.length;
+/** Returns the ids that it has deleted. */
+export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>("delete from whitelisted_ip where id = any ($1) returning id", [ids]);
+  return rows.map(({ id }) => id);
 }
 
 /**

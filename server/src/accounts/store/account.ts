@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { notFound } from "../../lib/fault.ts";
+import { Fault } from "../../lib/fault.ts";
 import type { AccountSettings } from "../account-settings.ts";
 import type { SealedCredentials } from "../credentials.ts";
 
@@ -91,6 +91,6 @@ export async function markStorageValidated(system: Queryable, account: AccountRo
 /** An account may be deleted between a caller's admission and this statement. */
 function only(rows: AccountRow[]): AccountRow {
   const [row] = rows;
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw new Fault("not-found", "The account does not exist any more.");
   return row;
 }

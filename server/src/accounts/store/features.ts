@@ -4,17 +4,17 @@ import type { Feature } from "../../lib/features.ts";
 
 /** Statements for operators: any account, by id. */
 export async function readFeatures(system: Queryable, accountId: number): Promise<Feature[]> {
-  return only(await system.query("select features from account where id = $1", [accountId]));
+  return only(accountId, await system.query("select features from account where id = $1", [accountId]));
 }
 
 /** Locked until the transaction ends: concurrent changes of the whitelist wait and see the new features. */
 export async function lockFeatures(tx: Tx, accountId: number): Promise<Feature[]> {
-  return only(await tx.query("select features from account where id = $1 for no key update", [accountId]));
+  return only(accountId, await tx.query("select features from account where id = $1 for no key update", [accountId]));
 }
 
-function only(rows: { features: Feature[] }[]): Feature[] {
+function only(accountId: number, rows: { features: Feature[] }[]): Feature[] {
   const [row] = rows;
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("Account", accountId);
   return row.features;
 }
 

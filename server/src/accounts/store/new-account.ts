@@ -50,7 +50,7 @@ export function sendCredentials(tx: Tx, accountId: number, sealed: SealedCredent
 
 export async function planOf(tx: Tx, accountId: number): Promise<string> {
   const [row] = await tx.query<{ plan: string }>("select plan from account where id = $1", [accountId]);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("Account", accountId);
   return row.plan;
 }
 

@@ -25,7 +25,7 @@ export const createFileSensor = operation({
     ),
     wait_seconds: WaitSeconds,
   }),
-  example: { body: { files: ["s3://example-bucket/folder/_SUCCESS"] } },
+  example: { body: { files: ["s3://example-bucket/folder/_SUCCESS"] }, reply: { status: "true" } },
   reply: SensorStatus,
 
   async handle(

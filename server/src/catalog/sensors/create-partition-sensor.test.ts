@@ -48,7 +48,10 @@ describe("for an account that has never used Spark", () => {
       { ...asked, columns: [{ column: "dt", values: [[1]] }] },
       /^columns\[0\]\.values\[0\] must be a string or a number/,
     ],
-    [{ ...asked, columns: [column, { ...column, column: "DT" }] }, /^columns\[1\].column dt is named twice/],
+    [
+      { ...asked, columns: [column, { ...column, column: "DT" }] },
+      /^columns\[1\].column must not name dt a second time/,
+    ],
     [{ ...asked, columns: Array.from({ length: 65 }, () => column) }, /^columns must have at most 64 entries/],
     [
       {

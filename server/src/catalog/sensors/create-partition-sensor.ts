@@ -38,7 +38,10 @@ export const createPartitionSensor = operation({
     ),
     wait_seconds: WaitSeconds,
   }),
-  example: { body: { schema: "default", table: "orders", columns: [{ column: "dt", values: ["2026-11-15"] }] } },
+  example: {
+    body: { schema: "default", table: "orders", columns: [{ column: "dt", values: ["2026-11-15"] }] },
+    reply: { status: "true" },
+  },
   reply: SensorStatus,
 
   async handle({ body, caller, takeSlot, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {

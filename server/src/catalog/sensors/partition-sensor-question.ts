@@ -42,7 +42,8 @@ export function partitionSensorQuestion(
     return { name: column.toLowerCase(), field, values: [...distinct.values()] };
   });
   const duplicate = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
-  if (duplicate !== undefined) throw invalid(`${duplicate.field}.column`, `${duplicate.name} is named twice`);
+  if (duplicate !== undefined)
+    throw invalid(`${duplicate.field}.column`, `must not name ${duplicate.name} a second time`);
   const size = columns.reduce((product, { values }) => product * values.length, 1);
   if (size > MAX_COMBINATIONS) throw invalid("columns", `must have at most ${MAX_COMBINATIONS} combinations of values`);
   const inOrder = columns.toSorted((one, other) => (one.name < other.name ? -1 : 1));

@@ -46,7 +46,7 @@ export class AccountTables {
   async of(accountId: number): Promise<TableCatalog> {
     const { system, externals } = this.#options;
     const catalog = await findCatalog(system, accountId);
-    if (catalog === undefined) throw notFound();
+    if (catalog === undefined) throw notFound("Account", accountId);
     if (catalog.externalUri === null && catalog.sealed !== null) {
       this.#ours.set(accountId, true);
       return this.#own(accountId);

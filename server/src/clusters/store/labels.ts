@@ -1,4 +1,5 @@
-import type { Tx } from "../../db/database.ts";
+import { isReadable, scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /** Gives the cluster exactly these labels. Returns those that another cluster has: the caller must then roll back. */
 export async function replaceLabels(tx: Tx, clusterId: number, labels: readonly string[]): Promise<string[]> {
@@ -51,4 +52,17 @@ export async function insertLabel(tx: Tx, label: string, clusterId: number): Pro
 
 export async function deleteLabels(tx: Tx, clusterId: number): Promise<void> {
   await tx.query("delete from cluster_label where cluster_id = $1", [clusterId]);
+}
+
+/** The labels of the clusters in the scope, by name. */
+export async function listLabels(reader: Queryable, scope: ReadScope, limit: number): Promise<string[]> {
+  const rows = await reader.query<{ label: string }>(
+    scope.isFiltered
+      ? `with verdict as materialized (${verdictsOf("'cluster'", 2)})
+         select l.label from cluster_label l join cluster c on c.id = l.cluster_id left join verdict v on v.source_id = c.id
+          where ${isReadable("v.weight", "c.owner_id", 2)} order by l.label limit $1`
+      : "select label from cluster_label order by label limit $1",
+    scope.isFiltered ? [limit, ...scopeValues(scope)] : [limit],
+  );
+  return rows.map(({ label }) => label);
 }

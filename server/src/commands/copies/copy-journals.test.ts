@@ -180,10 +180,12 @@ test("a copy that another node has ended is cleaned up only when its process her
     [id],
   );
   await settleLater();
-  expect({ cleaned, isThere: existsSync(path) }).toEqual({ cleaned: [], isThere: true });
+  // Journals that earlier tests have left are cleaned up in the same round.
+  const cleanUps = (): unknown[] => cleaned.filter(({ journalFolder }) => journalFolder === path);
+  expect({ cleaned: cleanUps(), isThere: existsSync(path) }).toEqual({ cleaned: [], isThere: true });
   writeFileSync(mayEnd, "");
   await expect.poll(async () => (await settleLater(), existsSync(path)), PATIENCE).toBe(false);
-  expect(cleaned).toHaveLength(1);
+  expect(cleanUps()).toHaveLength(1);
 });
 
 test("the journal of a command that was deleted with its account is removed", async () => {
@@ -194,7 +196,6 @@ test("the journal of a command that was deleted with its account is removed", as
   writeFileSync(join(path, "journal.jsonl"), "");
   await journals?.settleAll();
   expect(existsSync(path)).toBe(false);
-  // Journals that earlier tests have left are cleaned up in the same round.
   expect(cleaned.filter(({ journalFolder }) => journalFolder === path)).toEqual([]);
 });
 

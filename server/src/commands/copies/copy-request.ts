@@ -29,7 +29,7 @@ export async function copyRequest(
   folders: CopyFolders,
 ): Promise<CopyRequest> {
   const copy = await findCopy(db, commandId);
-  if (copy === undefined) throw notFound();
+  if (copy === undefined) throw notFound("Command", commandId);
   return {
     words: splitWords(argumentsOf(copy, keys), FIELD),
     account: await storage.settings(copy.accountId),

@@ -143,6 +143,7 @@ describe.concurrent("an S3DistCp command", () => {
     ["--src s3://BUCKET/missing --dest s3://BUCKET/other", "s3://BUCKET/missing: the source does not exist"],
     ["--src s3://BUCKET/missing --dest s3://BUCKET/x --frobnicate", "Argument --frobnicate doesn't match."],
     ["--src s3://BUCKET/missing --dest hdfs:///x", "the account has no HDFS: set hdfs_http_address of the account"],
+    ["--src /home/x --dest s3://BUCKET/x", "a path without a scheme means HDFS"],
     [
       "--src s3://BUCKET/missing --dest s3://BUCKET/x --s3Endpoint http://10.1.2.3:9000",
       "must not be in a loopback, private",

@@ -76,8 +76,8 @@ describe("POST commands with credentials in a copy", () => {
   });
 
   test.each([
-    [{ macros: [{ key: "hunter2" }] }, /^macros key does not evaluate/],
-    [{ macros: [{ key: "(() => { throw new Error('hunter2') })()" }] }, /^macros key does not evaluate/],
+    [{ macros: [{ key: "hunter2" }] }, /^macros\.key cannot be evaluated/],
+    [{ macros: [{ key: "(() => { throw new Error('hunter2') })()" }] }, /^macros\.key cannot be evaluated/],
     [{ macros: '[{"key": hunter2}]' }, /^macros must be JSON/],
     [{ macros: [{ key: `"'hunter2"` }] }, /^sub_command_args has an unterminated single quote at character 17/],
     [{ sub_command_args: "--encryptionKey 'hunter2" }, /^sub_command_args has an unterminated single quote/],
@@ -102,7 +102,7 @@ describe("POST commands with credentials in a copy", () => {
   test("says why a macro of another command does not evaluate", async () => {
     const account = await given.account();
     const body = { template: "s3import", db_name: "sales", hive_table: "daily", macros: [{ a: "unknown" }] };
-    await account.post("/commands", body).refused(422, /^macros a does not evaluate: 'unknown' is not defined/);
+    await account.post("/commands", body).refused(422, /^macros\.a cannot be evaluated: 'unknown' is not defined/);
   });
 
   test("answers a repeated request with the masked reply", async () => {

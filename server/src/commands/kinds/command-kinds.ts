@@ -57,7 +57,7 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
         const plan = await kind.plan({ ...body, command_type: commandType }, account);
         if (plan !== undefined) return { kind, plan };
       }
-      throw invalid("command_type", `${commandType} is not supported by this server; use another command_type`);
+      throw invalid("command_type", `must not be ${commandType}, which this server does not support`);
     },
   };
 }
@@ -66,7 +66,10 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
 function commandTypeOf(body: SubmissionInput): CommandType {
   const given = body.command_type ?? (isRefresh(body) ? "HiveCommand" : undefined);
   const type = COMMAND_TYPES.find((each) => each === given);
-  if (type === undefined) throw invalid("command_type", `must be one of ${COMMAND_TYPES.join(", ")}`);
+  if (type === undefined) {
+    const rest = given === undefined ? "" : "; commands of other engines are not supported";
+    throw invalid("command_type", `must be one of ${COMMAND_TYPES.join(", ")}${rest}`);
+  }
   if (isRefresh(body) && type !== "HiveCommand") {
     throw invalid("command_type", `must be HiveCommand with the template ${REFRESH_TEMPLATE}`);
   }

@@ -159,8 +159,10 @@ export function memoryNeed(largestMiB: () => number): MemoryNeed {
       const neededMiB = memory.reservedMiB(command);
       const largest = largestMiB();
       if (neededMiB <= largest) return;
-      const limits = `needs ${neededMiB} MiB of memory, and the largest node has ${largest} MiB for commands`;
-      throw invalid(fieldOf(command, memory), `${limits}: use a smaller driver memory`);
+      throw invalid(
+        fieldOf(command, memory),
+        `needs ${neededMiB} MiB of memory, and the largest node has ${largest} MiB for commands: use a smaller driver memory`,
+      );
     },
   };
 }

@@ -40,12 +40,18 @@ export function settledOutcome(
  */
 export function settlementOf(command: RetryRule, outcome: SettledOutcome, secondsLeft: number): Settlement {
   const next = nextStep(command, outcome, secondsLeft);
+  const cause = printable(outcome.cause);
   if (outcome.state === "lost") {
-    return { next, exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null, qlog: null };
+    return { next, exitCode: null, cause, outputBytes: null, logBytes: null, qlog: null };
   }
-  const { exitCode, cause, outputBytes, logBytes, resultTable } = outcome;
+  const { exitCode, outputBytes, logBytes, resultTable } = outcome;
   const qlog = resultTable === undefined ? null : querySchema(resultTable);
   return { next, exitCode, cause, outputBytes, logBytes, qlog };
+}
+
+/** A cause may quote what a program or a query has written. PostgreSQL refuses texts with NUL. */
+function printable(cause: string | null): string | null {
+  return cause?.replaceAll(/[\p{Cc}--[\n\t]]+/gv, " ").toWellFormed() ?? null;
 }
 
 type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">;

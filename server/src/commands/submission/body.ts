@@ -1,11 +1,12 @@
-import { Type, type Static, type TSchema } from "typebox";
-import { invalid } from "../../lib/fault.ts";
-import { checkName } from "../../lib/name-rule.ts";
-
 /**
  * The body of a submission of any type (§4.2–4.5); the type decides which fields count. The schema has the outermost limits.
  * Limits that depend on the type, the language or the account's features are in the other files of this folder.
  */
+import { Type, type Static, type TSchema } from "typebox";
+import { invalid } from "../../lib/fault.ts";
+import { checkName } from "../../lib/name-rule.ts";
+import { fieldGroups } from "./field-groups.ts";
+
 const MAX_INT = 2_147_483_647;
 /** The longest program, with the feature that allows the most. */
 export const LONGEST_TEXT_BYTES = 10 * 1024 * 1024;
@@ -43,6 +44,9 @@ const commonFields = {
   template: word("s3import submits a table refresh"),
   pool: word("Fair-scheduler pool"),
   can_notify: flag("Default false"),
+};
+
+const retryFields = {
   retry: count(0, 3, "How often a failed command runs again"),
   retry_delay: count(0, 525_600, "Minutes between two attempts"),
 };
@@ -59,7 +63,7 @@ const sparkFields = {
   arguments: text(65_536, SPARK_ARGUMENTS),
   user_program_arguments: text(65_536, "Arguments of the program"),
   app_id: word("An app of the account"),
-  note_id: word("A notebook of the account"),
+  note_id: word("Reserved: this version cannot run notebooks, so a value is refused with 422"),
 };
 
 const hadoopFields = {
@@ -104,13 +108,17 @@ export const copyOptionFields = {
   tmpDir: location("Temporary folder; default hdfs:///tmp"),
 } satisfies Record<string, TSchema>;
 
-export const SubmissionBody = Type.Object({
-  ...commonFields,
-  ...sparkFields,
-  ...hadoopFields,
-  ...copyOptionFields,
-  ...hiveFields,
-});
+export const SubmissionBody = Type.Object(
+  {
+    ...commonFields,
+    ...retryFields,
+    ...sparkFields,
+    ...hadoopFields,
+    ...copyOptionFields,
+    ...hiveFields,
+  },
+  { "x-field-groups": fieldGroups(Object.keys(commonFields), Object.keys(copyOptionFields)) },
+);
 export type SubmissionInput = Static<typeof SubmissionBody>;
 
 /** §4.2. The schema checks length and well-formedness. HTML tags need characters that are forbidden here. */

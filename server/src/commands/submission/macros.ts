@@ -96,7 +96,7 @@ export async function evaluateMacros(
   }
   if (outcome.kind === "failed") {
     const reason = mayHoldSecrets ? REASON_WITHHELD : outcome.reason;
-    throw invalid("macros", `${outcome.name} does not evaluate: ${reason}`);
+    throw invalid(`macros.${outcome.name}`, `cannot be evaluated: ${reason}`);
   }
   return new Map(macros.map(({ name }, at) => [name, storable(name, outcome.values[at] ?? "")]));
 }
@@ -105,7 +105,7 @@ const REASON_WITHHELD = "the reason is not shown, because macros of a copy may c
 
 function storable(name: string, value: string): string {
   if (value.includes("\u0000") || !value.isWellFormed()) {
-    throw invalid("macros", `${name} does not evaluate: its value must be well-formed Unicode without U+0000`);
+    throw invalid(`macros.${name}`, "must have a value that is well-formed Unicode without U+0000");
   }
   return value;
 }

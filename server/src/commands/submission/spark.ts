@@ -1,4 +1,5 @@
 import { invalid, type Fault } from "../../lib/fault.ts";
+import { shownValue } from "../../lib/shown-value.ts";
 import type { SubmissionInput } from "./body.ts";
 import { languageOfScript, parseLanguage, type Language, languageOf } from "./language.ts";
 import { EMPTY_PLAN, type Source, type SubmissionPlan, ARGUMENTS_BYTES } from "./plan.ts";
@@ -52,12 +53,12 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
 /** The insert of the command checks whether the account has the app. */
 function parseAppId(text: string): number {
   const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw unknownApp();
+  if (!Number.isSafeInteger(id)) throw unknownApp(text);
   return id;
 }
 
-export function unknownApp(): Fault {
-  return invalid("app_id", "names no app of the account");
+export function unknownApp(id: string | number): Fault {
+  return invalid("app_id", `names no app of the account: ${shownValue(id)}`);
 }
 
 function sourceOf(body: SubmissionInput): Source {
@@ -65,7 +66,8 @@ function sourceOf(body: SubmissionInput): Source {
   const [field] = given;
   if (field === undefined || given.length > 1) {
     const rule = "exactly one of program, cmdline, sql and script_location must be given";
-    throw invalid(field ?? "program", given.length > 1 ? `must not be used with ${given[1]}: ${rule}` : rule);
+    if (field === undefined) throw invalid("program", `is required: ${rule}`);
+    throw invalid(field, `must not be used with ${given[1]}: ${rule}`);
   }
   const language = body.language ? parseLanguage(body.language) : undefined;
   const text = body[field] ?? "";
@@ -80,7 +82,7 @@ function sourceOf(body: SubmissionInput): Source {
     case "script_location":
       return { kind: "script", uri: text, language: language ?? languageOfScript(text) };
     case "note_id":
-      throw invalid("note_id", "names no notebook of the account");
+      throw invalid("note_id", "cannot be used: this version does not run notebooks. Submit their text as program");
   }
 }
 

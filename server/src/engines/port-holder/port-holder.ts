@@ -47,8 +47,10 @@ export interface PortToHold {
  */
 export const ACCEPTS_A_TURN = 8;
 
+/** In the data directory while there is a holder, or after it was killed. */
+export const HOLDER_SOCKET = "port-holder.sock";
+
 const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
-const controlFile = "port-holder.sock";
 const restartAfterMs = 1000;
 const maxRestartPauseMs = 60_000;
 const replyTimeoutMs = 10_000;
@@ -63,7 +65,7 @@ export async function holdPort(plan: PortToHold): Promise<HeldPort | undefined> 
 
 /** Ends the holder of an earlier server, if there is one. */
 export async function endPortHolder(dataDir: string): Promise<void> {
-  if (!existsSync(join(dataDir, controlFile))) return;
+  if (!existsSync(join(dataDir, HOLDER_SOCKET))) return;
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "end", { folder: realpathSync(dataDir) }, ["ignore", "ignore", "ignore"]);
     if ((await exitOf(child)) === 0) return;

@@ -49,6 +49,11 @@ export class CopyMeter {
     this.#isListed = true;
   }
 
+  /** False if the copy ended before it knew any files: then its numbers say nothing. */
+  get hasListed(): boolean {
+    return this.#isListed || this.totalFiles > 0;
+  }
+
   progress(): CopyProgress {
     const files = this.files + this.earlierFiles;
     const bytes = this.bytes + this.earlierBytes;

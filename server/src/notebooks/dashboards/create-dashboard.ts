@@ -36,7 +36,8 @@ export const createDashboard = operation({
     const { note_id: noteId, name } = body;
     checkLocationName("name", name);
     const note = await findNote(reader, noteId);
-    if (note === undefined) throw refusalOfUnknown(OBJECT_PERMISSIONS.note.update, { caller, deny }) ?? notFound();
+    if (note === undefined)
+      throw refusalOfUnknown(OBJECT_PERMISSIONS.note.update, { caller, deny }) ?? notFound("Notebook", noteId);
     await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
       await lockDestination(folders, tx, found);

@@ -21,7 +21,7 @@ export async function dashboardInPath({
   reader: Queryable;
 }): Promise<FoundDashboard> {
   const row = await findDashboard(reader, params.dashboard_id);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFound("Dashboard", params.dashboard_id);
   const { id, ownerId } = row;
   return { ...row, policyObject: { type: "dashboard", id, ownerId, place: placeOf(row) } };
 }

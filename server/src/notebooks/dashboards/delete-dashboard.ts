@@ -19,7 +19,7 @@ export const deleteDashboard = operation({
 
   async handle({ found, change }) {
     return change(async (tx, audit) => {
-      if (!(await removeDashboard(tx, found.id))) throw notFound();
+      if (!(await removeDashboard(tx, found.id))) throw notFound("Dashboard", found.id);
       audit.object = `dashboard/${found.id}`;
       return { status: "deleted" as const };
     });

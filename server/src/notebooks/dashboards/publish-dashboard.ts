@@ -32,7 +32,7 @@ export const publishDashboard = operation({
     await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
       await lockJudgedNote(tx, note, authorise, { action: "update", mode: "key share", missing: noteDeleted });
-      if (!(await lockDashboard(tx, found.id))) throw notFound();
+      if (!(await lockDashboard(tx, found.id))) throw notFound("Dashboard", found.id);
       const row = await publishContent(tx, found.id, note.id);
       audit.object = `dashboard/${found.id}`;
       const [location = ""] = await folders.locations(tx, [placeOf(row)]);

@@ -26,7 +26,7 @@ export const viewDashboard = operation({
     try {
       const [location = ""] = await folders.locations(reader, [placeOf(found)]);
       const content = await readContentTexts(reader, "dashboard", found.id);
-      if (content === undefined) throw notFound();
+      if (content === undefined) throw notFound("Dashboard", found.id);
       return new StreamReply("application/json", sendInPieces(writeDashboard(found, location, content), release));
     } catch (error) {
       release();

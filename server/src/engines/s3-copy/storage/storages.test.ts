@@ -112,3 +112,9 @@ describe("the temporary folder", () => {
     await expect(placeOf("--tmpDir hdfs:///x")).rejects.toThrow("the account has no HDFS: set hdfs_http_address");
   });
 });
+
+test.each(["--src /home/x", "--src=/home/x"])("%s, without an HDFS, is told how to write files", async (src) => {
+  const from = (given: string) => open(`${given} --dest s3://bucket/b`, ({ from: storage }) => storage.scheme);
+  await expect(from(src)).rejects.toThrow("a path without a scheme means HDFS, and files in the account's storage");
+  await expect(from("--src hdfs:///home/x")).rejects.toThrow(/set hdfs_http_address of the account$/);
+});

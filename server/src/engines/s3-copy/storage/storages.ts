@@ -157,7 +157,7 @@ export class Storages {
       case "file":
         return this.#once("file", () => fileStorage(fileRoot, journal.id, mayExist(options)));
       case "hdfs": {
-        if (hdfs === null) throw new CopyError("the account has no HDFS: set hdfs_http_address of the account");
+        if (hdfs === null) throw noHdfs(request);
         return this.#once("hdfs", () => hdfsStorage(this.#hdfsStore(hdfs), this.#removal, signal));
       }
     }
@@ -230,6 +230,14 @@ export class Storages {
     this.#opened.set(name, storage);
     return storage;
   }
+}
+
+/** Users may mean a file of the server by a path without a scheme. */
+function noHdfs({ words }: CopyRequest): CopyError {
+  const hint = words.some((word) => /^(--?\w+=)?\//.test(word))
+    ? "; a path without a scheme means HDFS, and files in the account's storage folder on the server are file:///…"
+    : "";
+  return new CopyError(`the account has no HDFS: set hdfs_http_address of the account${hint}`);
 }
 
 function temporaryPrefix({ id }: Pick<Journal, "id">): string {
