@@ -1,14 +1,14 @@
 /**
  * The import directions of docs/architecture.md, held by `npm test`:
  *
- *   lib ← db, http, engines/* ← access ← the slices ← routes, sealed-columns ← tasks ← compose ← app ← start, admin ← main
+ *   lib ← db, http, processes, object-store ← engines ← access ← the slices ← routes, sealed-columns ← tasks ← compose ← app ← start, admin ← main
  *
  * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
  * from the wrong side ties two parts together as much as a value does. The one exception: a slice may `import type` from
  * the `contract.ts` of another slice, which declares what the slice offers to others.
  */
 const slices = ["accounts", "users", "clusters", "apps", "commands", "catalog", "folders", "notebooks"];
-const leaves = ["lib/", "db/", "http/", "engines/"];
+const leaves = ["lib/", "db/", "http/", "processes/", "object-store/", "engines/"];
 const contracts = slices.map((slice) => `${slice}/contract.ts`);
 const everySlice = ["access/", ...slices.map((slice) => `${slice}/`)];
 
@@ -17,7 +17,9 @@ const mayImport = {
   "lib/": [],
   "db/": ["lib/"],
   "http/": ["lib/"],
-  "engines/": ["lib/"],
+  "processes/": ["lib/"],
+  "object-store/": ["lib/"],
+  "engines/": ["lib/", "processes/", "object-store/"],
   "access/": leaves,
   ...Object.fromEntries(slices.map((slice) => [`${slice}/`, [...leaves, "access/", ...contracts]])),
   "routes.ts": [...leaves, ...everySlice],
@@ -27,7 +29,7 @@ const mayImport = {
   "config.ts": ["lib/", "config/"],
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
   "open-log.ts": ["lib/", "http/", "commands/", "config.ts"],
-  "set-up.ts": ["lib/", "engines/", "config.ts"],
+  "set-up.ts": ["lib/", "processes/", "engines/", "config.ts"],
   "compose/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "openapi-document.ts", "config.ts", "config/"],
   "app.ts": [...leaves, ...everySlice, "compose/"],
   "end-everything.ts": [...leaves, ...everySlice, "config.ts"],
@@ -45,8 +47,8 @@ const mayImport = {
     "running-server.ts",
     "open-log.ts",
   ],
-  "open-port.ts": ["lib/", "http/", "engines/", "config.ts"],
-  "check-port.ts": ["lib/", "db/", "engines/", "config.ts"],
+  "open-port.ts": ["lib/", "http/", "processes/", "config.ts"],
+  "check-port.ts": ["lib/", "db/", "processes/", "config.ts"],
   "start.ts": [
     "lib/",
     "db/",
@@ -107,7 +109,7 @@ export default {
       from: { path: "^server/src/", pathNot: [...Object.keys(mayImport).map(pattern), tests] },
       to: {},
     },
-    ...["engines", ...slices].map((part) => ({
+    ...["processes", "object-store", "engines", "access", ...slices].map((part) => ({
       name: `folders-of-${part}-in-layers`,
       comment: `No two folders of ${part} import each other, directly or by way of others; move what they share below both`,
       severity: "error",

@@ -1,5 +1,5 @@
 import { setPriority } from "node:os";
-import { setSessionNice } from "../../server/src/engines/detached-process/session-nice.ts";
+import { setSessionNice } from "../../server/src/processes/detached-process/session-nice.ts";
 import { workMixed, type MixedTask } from "./mixed-work.ts";
 import { attack, type Counts, type RequestAttack } from "./request-attacks.ts";
 import { requestSteadily, type SteadyResult, type SteadyTask } from "./steady-requests.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { EMPTY_PAYLOAD_HASH, requestSigner } from "../../server/src/engines/object-store/s3/sign-request.ts";
+import { EMPTY_PAYLOAD_HASH, requestSigner } from "../../server/src/object-store/s3/sign-request.ts";
 import { credentials, region } from "../../server/test/seaweedfs/seaweedfs-server.ts";
 
 /**

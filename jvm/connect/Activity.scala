@@ -10,7 +10,7 @@ import org.apache.spark.sql.connect.service.{ExecuteStatus, SparkConnectService}
 
 /**
  * Reports whether the server is busy: a file exists while a statement runs. The runner checks that file before it ends an
- * idle server (`engines/runner/orphan.ts`), because only this JVM knows what runs in it. A statement whose rows wait to be
+ * idle server (`processes/runner/orphan.ts`), because only this JVM knows what runs in it. A statement whose rows wait to be
  * read does not count as running, because its reader may never return.
  */
 object Activity {

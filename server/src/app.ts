@@ -9,7 +9,7 @@ import { composeServer, proxySocketOf, readinessParts } from "./compose/server.t
 import { composeServices, type Services } from "./compose/services.ts";
 import { composeSparks, type Sparks } from "./compose/sparks.ts";
 import { composeTasks } from "./compose/tasks.ts";
-import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
+import type { ShowProgress } from "./processes/set-up/set-up-step.ts";
 import { listen, type Listening, type ListeningSocket } from "./http/listen.ts";
 import { runPeriodically } from "./lib/periodic.ts";
 

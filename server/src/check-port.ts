@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { findDataDirHolder } from "./db/embedded/data-dir-lock.ts";
-import { HOLDER_SOCKET } from "./engines/port-holder/port-holder.ts";
+import { HOLDER_SOCKET } from "./processes/port-holder/port-holder.ts";
 import { Fault } from "./lib/fault.ts";
 import { FAMILY_MISSING, listenAddresses } from "./lib/listen-addresses.ts";
 

@@ -6,7 +6,7 @@ import { endServers } from "./commands/warm-servers/server-record.ts";
 import type { Config } from "./config.ts";
 import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
 import { stopLeftover } from "./db/embedded/leftover.ts";
-import { endPortHolder } from "./engines/port-holder/port-holder.ts";
+import { endPortHolder } from "./processes/port-holder/port-holder.ts";
 import type { Log } from "./lib/log.ts";
 
 /** How many processes of each kind were ended. */

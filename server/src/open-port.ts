@@ -1,5 +1,5 @@
 import type { Config } from "./config.ts";
-import { endPortHolder, holdPort, type HeldPort } from "./engines/port-holder/port-holder.ts";
+import { endPortHolder, holdPort, type HeldPort } from "./processes/port-holder/port-holder.ts";
 import { unavailableResponse } from "./http/error-body.ts";
 import type { ListeningSocket } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type { Config } from "./config.ts";
-import { ensureBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
-import { printSparsely, type ShowProgress } from "./engines/set-up/set-up-step.ts";
+import { ensureBubblewrap } from "./processes/sandbox/find-bubblewrap.ts";
+import { printSparsely, type ShowProgress } from "./processes/set-up/set-up-step.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 

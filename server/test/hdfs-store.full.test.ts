@@ -11,8 +11,8 @@ import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
 import { fileQuestion } from "../src/catalog/sensors/file-question.ts";
 import { checkFiles } from "../src/catalog/sensors/check-files.ts";
-import { getText, type ObjectEntry, type ObjectStore } from "../src/engines/object-store/object-store.ts";
-import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
+import { getText, type ObjectEntry, type ObjectStore } from "../src/object-store/object-store.ts";
+import { hdfsStore } from "../src/object-store/hdfs/hdfs-store.ts";
 
 const MiB = 1024 * 1024;
 

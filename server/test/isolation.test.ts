@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } fr
 import { because } from "./skip-reasons/skip-reasons.ts";
 import { commandFiles } from "../src/commands/execution/command-files.ts";
 import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
-import { fetchedBubblewrap, systemFolders } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { fetchedBubblewrap, systemFolders } from "../src/processes/sandbox/find-bubblewrap.ts";
 import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import { urlOf } from "./support/admin-cli.ts";

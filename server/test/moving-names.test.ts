@@ -8,10 +8,10 @@ import { createServer, type Server } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { DEFAULT_AGENT_LIMITS, guardedAgent } from "../src/engines/object-store/guarded-agent.ts";
-import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
-import { sendBody } from "../src/engines/object-store/hdfs/send-body.ts";
-import { RawClient } from "../src/engines/object-store/s3/raw-client.ts";
+import { DEFAULT_AGENT_LIMITS, guardedAgent } from "../src/object-store/guarded-agent.ts";
+import { hdfsStore } from "../src/object-store/hdfs/hdfs-store.ts";
+import { sendBody } from "../src/object-store/hdfs/send-body.ts";
+import { RawClient } from "../src/object-store/s3/raw-client.ts";
 import { Connection } from "../src/engines/hive-thrift/connection.ts";
 import { addressRefusal } from "../src/lib/network-policy.ts";
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findProcess, type ProcessHandle } from "../src/engines/detached-process/detached-process.ts";
-import { findPython } from "../src/engines/set-up/find-python.ts";
+import { findProcess, type ProcessHandle } from "../src/processes/detached-process/detached-process.ts";
+import { findPython } from "../src/processes/set-up/find-python.ts";
 import { readBootId, startTimeOfChild } from "../src/lib/process-table.ts";
 import { adminCli, urlOf } from "./support/admin-cli.ts";
 import type { Client } from "./support/client.ts";

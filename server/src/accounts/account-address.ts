@@ -1,5 +1,5 @@
-import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
-import { parseObjectUri } from "../engines/object-store/object-uri.ts";
+import { ObjectStoreError } from "../object-store/object-store-error.ts";
+import { parseObjectUri } from "../object-store/object-uri.ts";
 import { invalid, type Rule } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 

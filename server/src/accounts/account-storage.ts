@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Database } from "../db/database.ts";
-import { byScheme } from "../engines/object-store/by-scheme.ts";
-import { fileStore } from "../engines/object-store/file/file-store.ts";
-import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import type { ObjectScheme } from "../engines/object-store/object-uri.ts";
+import { byScheme } from "../object-store/by-scheme.ts";
+import { fileStore } from "../object-store/file/file-store.ts";
+import type { ObjectStore } from "../object-store/object-store.ts";
+import type { ObjectScheme } from "../object-store/object-uri.ts";
 import type { CheckAddress } from "../lib/guarded-lookup.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { addressRefusal } from "../lib/network-policy.ts";
@@ -32,11 +32,11 @@ export function accountStorage(
       const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir: fileRoot }) };
       // Loaded for the first account that needs it: an HTTP client is a twentieth of an idle server's memory.
       if (s3.credentials !== null) {
-        const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
+        const { s3Store } = await import("../object-store/s3/s3-store.ts");
         stores.s3 = s3Store({ ...s3, credentials: s3.credentials, checkAddress, retries: 1 });
       }
       if (hdfs !== null) {
-        const { hdfsStore } = await import("../engines/object-store/hdfs/hdfs-store.ts");
+        const { hdfsStore } = await import("../object-store/hdfs/hdfs-store.ts");
         stores.hdfs = hdfsStore({ ...hdfs, checkAddress, retries: 1 });
       }
       return {

@@ -1,5 +1,5 @@
-import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import type { S3Credentials } from "../engines/object-store/s3/sign-request.ts";
+import type { ObjectStore } from "../object-store/object-store.ts";
+import type { S3Credentials } from "../object-store/s3/sign-request.ts";
 import type { REFRESH_ENGINES } from "./account-fields.ts";
 
 /** The storage of accounts, with their own credentials. */

@@ -5,7 +5,7 @@ import { runProgram } from "../../test/support/programs.ts";
 import { copyEnd, printReport, submitCopy, withStubCopies } from "../../test/support/stub-copy.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 import { waitForCommandEnd } from "../../test/support/wait-for-command-end.ts";
-import { s3Store } from "../engines/object-store/s3/s3-store.ts";
+import { s3Store } from "../object-store/s3/s3-store.ts";
 
 const given = useServer({ driver: stubDriver, commandKinds: withStubCopies });
 const seaweedFs = useSeaweedFs();

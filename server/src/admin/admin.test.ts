@@ -8,7 +8,7 @@ import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
-import { openRunnerClient } from "../engines/runner/runner-client.ts";
+import { openRunnerClient } from "../processes/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";

@@ -5,7 +5,7 @@ import { endStandbys } from "../commands/programs/standby-driver.ts";
 import { endServers } from "../commands/warm-servers/server-record.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
-import { removeTree } from "../engines/tree-removal/remove-tree.ts";
+import { removeTree } from "../processes/tree-removal/remove-tree.ts";
 import { parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import type { Cli } from "./cli.ts";

@@ -3,14 +3,14 @@ import type { Database } from "../db/database.ts";
 import { findResult } from "../engines/arrow-result/spool-result.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { measureTree, removeTree } from "../engines/tree-removal/remove-tree.ts";
+import { measureTree, removeTree } from "../processes/tree-removal/remove-tree.ts";
 import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
 import { textSizeFile } from "./results/result-source.ts";
 import { statementsFile } from "./sql/statement-jobs.ts";
 import { listEndedBefore, type EndedCommand } from "./store/outcome.ts";
-import { fileStore } from "../engines/object-store/file/file-store.ts";
-import { pruneFolders } from "../engines/object-store/file/folder.ts";
-import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
+import { fileStore } from "../object-store/file/file-store.ts";
+import { pruneFolders } from "../object-store/file/folder.ts";
+import { ObjectStoreError } from "../object-store/object-store-error.ts";
 import { type PublishedCommand, RESULT_NAME, logName, publishedPath } from "./output/command-text.ts";
 
 export interface FileRetention {

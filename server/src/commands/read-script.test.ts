@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { storageSettings, useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
-import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import { s3Store } from "../engines/object-store/s3/s3-store.ts";
+import type { ObjectStore } from "../object-store/object-store.ts";
+import { s3Store } from "../object-store/s3/s3-store.ts";
 
 const given = useServer();
 const seaweedFs = useSeaweedFs();

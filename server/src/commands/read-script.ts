@@ -1,6 +1,6 @@
-import { getText } from "../engines/object-store/object-store.ts";
-import { ObjectStoreError, transientKinds } from "../engines/object-store/object-store-error.ts";
-import { type ObjectScheme, parseObjectUri } from "../engines/object-store/object-uri.ts";
+import { getText } from "../object-store/object-store.ts";
+import { ObjectStoreError, transientKinds } from "../object-store/object-store-error.ts";
+import { type ObjectScheme, parseObjectUri } from "../object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";

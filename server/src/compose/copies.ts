@@ -2,8 +2,8 @@ import type { CopyExecutorOptions } from "../commands/copies/copy-executor.ts";
 import { CopyJournals } from "../commands/copies/copy-journals.ts";
 import { copyMetrics } from "../commands/copies/copy-metrics.ts";
 import { COPY_PROGRAM, placedCopyProgram } from "../commands/copies/copy-program.ts";
-import { placeProgram } from "../engines/placed-program/place-program.ts";
-import { startProgramSetUp } from "../engines/placed-program/program-set-up.ts";
+import { placeProgram } from "../processes/placed-program/place-program.ts";
+import { startProgramSetUp } from "../processes/placed-program/program-set-up.ts";
 import type { NodeParts } from "./node.ts";
 import type { Sparks } from "./sparks.ts";
 

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { accountIdentity } from "../commands/execution/command-files.ts";
 import type { Config } from "../config.ts";
-import { findControlGroups } from "../engines/runner/find-control-groups.ts";
-import { ensureBubblewrap, findBubblewrap } from "../engines/sandbox/find-bubblewrap.ts";
-import { openSandbox, type Sandbox } from "../engines/sandbox/sandbox.ts";
-import { writeSystemCallFilter } from "../engines/sandbox/system-call-filter.ts";
-import { printSparsely, type ShowProgress } from "../engines/set-up/set-up-step.ts";
+import { findControlGroups } from "../processes/runner/find-control-groups.ts";
+import { ensureBubblewrap, findBubblewrap } from "../processes/sandbox/find-bubblewrap.ts";
+import { openSandbox, type Sandbox } from "../processes/sandbox/sandbox.ts";
+import { writeSystemCallFilter } from "../processes/sandbox/system-call-filter.ts";
+import { printSparsely, type ShowProgress } from "../processes/set-up/set-up-step.ts";
 import type { Log } from "../lib/log.ts";
 
 export interface SandboxOptions {

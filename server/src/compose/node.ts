@@ -11,7 +11,7 @@ import type { NodeRegistration } from "../commands/store/nodes.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabases, databaseMetrics } from "../db/databases.ts";
-import { monotonicMs } from "../engines/runner/monotonic.ts";
+import { monotonicMs } from "../processes/runner/monotonic.ts";
 import { eventLogs, type EventLogs } from "../engines/spark-submit/event-log/event-logs.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { guardDisk, type DiskGuard } from "../lib/disk-guard.ts";

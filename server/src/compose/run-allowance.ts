@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Config } from "../config.ts";
 import type { Share } from "../config/parse-value.ts";
-import type { Allowance } from "../engines/runner/allowance.ts";
+import type { Allowance } from "../processes/runner/allowance.ts";
 import { readDisk } from "../lib/disk-usage.ts";
 import { bytesPerMiB } from "../lib/size-text.ts";
 

@@ -8,7 +8,7 @@ import type { NodeParts } from "./node.ts";
 import type { Services } from "./services.ts";
 import type { Config } from "../config.ts";
 import { migrationState } from "../db/migrate.ts";
-import { SYSTEM_FOLDERS } from "../engines/sandbox/bubblewrap-arguments.ts";
+import { SYSTEM_FOLDERS } from "../processes/sandbox/bubblewrap-arguments.ts";
 import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
 import { readGuides } from "../http/guides.ts";
 import { isNodeProof, nodeProof } from "../http/node-proof.ts";
@@ -56,7 +56,7 @@ export function composeServer(
   });
 }
 
-/** The Unix socket for a proxy, if there is one, and what users' programs see of this machine (`engines/sandbox`). */
+/** The Unix socket for a proxy, if there is one, and what users' programs see of this machine (`processes/sandbox`). */
 export function proxySocketOf(config: Config): ProxySocket | undefined {
   const { proxySocket: path, cacheDir, dataDir, sparkHome, javaHome, hadoopConfs } = config;
   if (path === null) return undefined;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { because, NO_IPV6 } from "../../test/skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "../../test/support/free-port.ts";
 import { hasIpv6, inUrl, loopbacks } from "../../test/support/loopback.ts";
-import { findPython, howToInstallPython } from "../engines/set-up/find-python.ts";
+import { findPython, howToInstallPython } from "../processes/set-up/find-python.ts";
 import { listen, takeSystemdSockets } from "./listen.ts";
 
 const python = await findPython();

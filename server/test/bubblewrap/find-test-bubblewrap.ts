@@ -1,6 +1,6 @@
 import { inject } from "vitest";
-import type { Identity } from "../../src/engines/sandbox/confined-program.ts";
-import { findBubblewrap, type BubblewrapSearch } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import type { Identity } from "../../src/processes/sandbox/confined-program.ts";
+import { findBubblewrap, type BubblewrapSearch } from "../../src/processes/sandbox/find-bubblewrap.ts";
 
 /**
  * Finds the system's bubblewrap, or the one that the set-up of the test run fetched. Prints why tests of isolation are

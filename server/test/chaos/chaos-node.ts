@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClientConfig } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileNames } from "../../src/engines/runner/protocol.ts";
+import { fileNames } from "../../src/processes/runner/protocol.ts";
 import { readBootId } from "../../src/lib/process-table.ts";
 import { startNode, type NodeProcess } from "../support/node-process.ts";
 import { findAllBelow, kill, listLiveRuns, listRuns, type LiveRun, type RunOnDisk } from "./processes.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { accountIdentity } from "../../src/commands/execution/command-files.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
-import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { findBubblewrap } from "../../src/processes/sandbox/find-bubblewrap.ts";
 import { newKey, writeKeys } from "../../src/lib/key-ring.ts";
 import type { ProcessFacts } from "../../src/lib/process-table.ts";
 import { testCacheDir } from "../support/cache-dir.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ObjectStore } from "../../src/engines/object-store/object-store.ts";
-import type { S3Store } from "../../src/engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../src/engines/object-store/s3/s3-store.ts";
+import type { ObjectStore } from "../../src/object-store/object-store.ts";
+import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
+import { s3Store } from "../../src/object-store/s3/s3-store.ts";
 import { faultyRelay } from "../seaweedfs/relay.ts";
 import { createBucket } from "../seaweedfs/configure-seaweedfs.ts";
 import { credentials, region, startSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";

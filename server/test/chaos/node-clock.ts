@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fetchWheel, wheelFolder, type PinnedWheel } from "../../src/engines/set-up/pip-install.ts";
-import { mustRun } from "../../src/engines/set-up/run-tool.ts";
+import { fetchWheel, wheelFolder, type PinnedWheel } from "../../src/processes/set-up/pip-install.ts";
+import { mustRun } from "../../src/processes/set-up/run-tool.ts";
 import { testCacheDir } from "../support/cache-dir.ts";
 
 /** The wall clock of a server process, which can be set while the process runs. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessHandle } from "../../src/engines/detached-process/detached-process.ts";
-import { markOf } from "../../src/engines/runner/mark.ts";
-import { fileNames, parseStatus, type RunStatus } from "../../src/engines/runner/protocol.ts";
-import { readOwner } from "../../src/engines/runner/claim-and-order.ts";
+import type { ProcessHandle } from "../../src/processes/detached-process/detached-process.ts";
+import { markOf } from "../../src/processes/runner/mark.ts";
+import { fileNames, parseStatus, type RunStatus } from "../../src/processes/runner/protocol.ts";
+import { readOwner } from "../../src/processes/runner/claim-and-order.ts";
 import {
   listProcesses,
   listProcessLinks,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
+import { monotonicMs } from "../../src/processes/runner/monotonic.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 
 const LOOK_EVERY_MS = 100;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFinishedFolder, withSetUpLock } from "../../src/engines/set-up/finished-folder.ts";
-import { mustRun } from "../../src/engines/set-up/run-tool.ts";
+import { makeFinishedFolder, withSetUpLock } from "../../src/processes/set-up/finished-folder.ts";
+import { mustRun } from "../../src/processes/set-up/run-tool.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { ivyJars, sparkJar, type JarSet } from "../support/ivy-jars.ts";
 

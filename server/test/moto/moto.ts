@@ -4,8 +4,8 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
-import type { S3Store } from "../../src/engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../src/engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
+import { s3Store } from "../../src/object-store/s3/s3-store.ts";
 import { freePort } from "../support/free-port.ts";
 
 /**

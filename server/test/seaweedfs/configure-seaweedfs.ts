@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { requestSigner } from "../../src/engines/object-store/s3/sign-request.ts";
+import { requestSigner } from "../../src/object-store/s3/sign-request.ts";
 import { credentials, region } from "./seaweedfs-server.ts";
 
 export async function createBucket(endpoint: string, name: string): Promise<void> {

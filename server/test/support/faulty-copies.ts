@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { S3Store } from "../../src/engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../src/engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
+import { s3Store } from "../../src/object-store/s3/s3-store.ts";
 import { faultyRelay, type Fault, type FaultyRelay, type RelayedRequest } from "../seaweedfs/relay.ts";
 import { useSeaweedFs } from "../seaweedfs/seaweedfs.ts";
 import { useCopies, type CopyBench, type CopyOf, type CopyRun } from "./copy-run.ts";

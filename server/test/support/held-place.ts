@@ -8,8 +8,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import type { TestContext } from "vitest";
-import { endPortHolder, holdPort, type HeldPort } from "../../src/engines/port-holder/port-holder.ts";
-import { findPython } from "../../src/engines/set-up/find-python.ts";
+import { endPortHolder, holdPort, type HeldPort } from "../../src/processes/port-holder/port-holder.ts";
+import { findPython } from "../../src/processes/set-up/find-python.ts";
 import { listProcesses } from "../../src/lib/process-table.ts";
 import { freePort } from "./free-port.ts";
 import { pretendRunner } from "./pretended-runner.ts";
@@ -17,7 +17,7 @@ import { pretendRunner } from "./pretended-runner.ts";
 export const ANSWER = "HTTP/1.1 503 Away\r\nContent-Length: 4\r\nConnection: close\r\n\r\naway";
 export const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-const fixtures = new URL("../../src/engines/port-holder/fixtures/", import.meta.url);
+const fixtures = new URL("../../src/processes/port-holder/fixtures/", import.meta.url);
 const oldHolder = fileURLToPath(new URL("old-holder.py", fixtures));
 
 export interface Place {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeFinishedFolder, withSetUpLock } from "../../src/engines/set-up/finished-folder.ts";
-import { mustRun } from "../../src/engines/set-up/run-tool.ts";
+import { makeFinishedFolder, withSetUpLock } from "../../src/processes/set-up/finished-folder.ts";
+import { mustRun } from "../../src/processes/set-up/run-tool.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
 export interface JarSet {

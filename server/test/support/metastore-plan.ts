@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
-import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
+import { openSandbox } from "../../src/processes/sandbox/sandbox.ts";
 import { findTestBubblewrap } from "../bubblewrap/find-test-bubblewrap.ts";
 
 type MetastorePlan = Parameters<Metastore["start"]>[0];

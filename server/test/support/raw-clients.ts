@@ -1,6 +1,6 @@
-import { DEFAULT_AGENT_LIMITS } from "../../src/engines/object-store/guarded-agent.ts";
-import { RawClient } from "../../src/engines/object-store/s3/raw-client.ts";
-import type { RawConnectionOptions, RawRequest } from "../../src/engines/object-store/s3/raw-connection.ts";
+import { DEFAULT_AGENT_LIMITS } from "../../src/object-store/guarded-agent.ts";
+import { RawClient } from "../../src/object-store/s3/raw-client.ts";
+import type { RawConnectionOptions, RawRequest } from "../../src/object-store/s3/raw-connection.ts";
 import { afterTest } from "./raw-server.ts";
 
 /** A client that is closed after the test. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
-import type { S3Store } from "../../src/engines/object-store/s3/s3-operations.ts";
-import { s3Store, type S3StoreOptions } from "../../src/engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
+import { s3Store, type S3StoreOptions } from "../../src/object-store/s3/s3-store.ts";
 import { useSeaweedFs, type SeaweedFs } from "../seaweedfs/seaweedfs.ts";
 
 /** Clients of a real S3 server, where the test file has a bucket of its own. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
-import { hdfsStore, type HdfsStore, type HdfsStoreOptions } from "../../src/engines/object-store/hdfs/hdfs-store.ts";
+import { hdfsStore, type HdfsStore, type HdfsStoreOptions } from "../../src/object-store/hdfs/hdfs-store.ts";
 
 /** Answers a request for a WebHDFS operation; empty for none. */
 export type Serve = (request: IncomingMessage, response: ServerResponse, operation: string) => void;

@@ -4,11 +4,11 @@ import { commandFiles, accountIdentity } from "../../src/commands/execution/comm
 import type { Executor, CommandRun } from "../../src/commands/execution/executor.ts";
 import { programExecutor } from "../../src/commands/programs/program-executor.ts";
 import { StandbyDrivers } from "../../src/commands/programs/standby-drivers.ts";
-import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
-import { UNLIMITED } from "../../src/engines/runner/allowance.ts";
-import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { monotonicMs } from "../../src/processes/runner/monotonic.ts";
+import { UNLIMITED } from "../../src/processes/runner/allowance.ts";
+import { findBubblewrap } from "../../src/processes/sandbox/find-bubblewrap.ts";
 import { testCacheDir } from "./cache-dir.ts";
-import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
+import { openSandbox } from "../../src/processes/sandbox/sandbox.ts";
 import { stubStandby } from "./stub-standby.ts";
 
 /** The parts of a node that handle standby drivers, without its queue, for tests that stop between two steps. */

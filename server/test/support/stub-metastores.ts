@@ -10,7 +10,7 @@ import type { MetastoreLaunch, MetastoreProcess } from "../../src/catalog/metast
 import { Metastores, type MetastoresOptions } from "../../src/catalog/metastores/metastores.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
 import { newKey, KeyRing } from "../../src/lib/key-ring.ts";
-import { removeTree } from "../../src/engines/tree-removal/remove-tree.ts";
+import { removeTree } from "../../src/processes/tree-removal/remove-tree.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
 /** Replaces the JVM by a listening socket and a folder. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
+import { ProcessFolders } from "../../processes/supervisor/process-folders.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 
 /** Describes a running process to the next server. */

@@ -8,7 +8,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { mergeContributions, type ContributedPart, type Contribution } from "../../engines/spark-home/contribution.ts";
-import { Supervised, Supervisor } from "../../engines/supervisor/supervisor.ts";
+import { Supervised, Supervisor } from "../../processes/supervisor/supervisor.ts";
 import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";

@@ -1,6 +1,6 @@
 import { metastoreMemoryMiB } from "../../engines/hive-metastore/metastore-command-line.ts";
 import { authorityFile, Metastore, type MetastorePlan } from "../../engines/hive-metastore/metastore.ts";
-import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
+import type { LastingTerms } from "../../processes/lasting-process/lasting-process.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";

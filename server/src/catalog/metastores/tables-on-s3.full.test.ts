@@ -5,7 +5,7 @@ import { AccountClient } from "../../../test/support/given.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";
 import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };
 const spark = useSpark();

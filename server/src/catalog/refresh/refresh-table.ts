@@ -1,4 +1,4 @@
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { nameOf, whyNotStorable } from "./named-partitions.ts";
 import {

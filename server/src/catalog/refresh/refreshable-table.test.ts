@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, type ObjectStoreErrorKind } from "../../object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import {
   listingFailure,

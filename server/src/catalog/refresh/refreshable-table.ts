@@ -1,6 +1,6 @@
 import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { parseObjectUri } from "../../object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { OpenStorage } from "../../accounts/contract.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";

@@ -1,4 +1,4 @@
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { PartitionFolder } from "./walk-partitions.ts";
 

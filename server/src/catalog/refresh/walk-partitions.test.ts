@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { fileStore } from "../../engines/object-store/file/file-store.ts";
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { fileStore } from "../../object-store/file/file-store.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
 import { settledFolders } from "./settled-folders.ts";
 import { walkPartitions, type PartitionFolder, type WalkOptions } from "./walk-partitions.ts";
 

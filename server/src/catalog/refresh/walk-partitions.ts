@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { hadoopChild, hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
 import { inPieces, openAhead } from "./open-ahead.ts";
 import { readFolderName, type PartitionColumn } from "./partition-folder.ts";
 import type { FoundPartition } from "./table-partitions.ts";

@@ -1,6 +1,6 @@
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
-import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
+import { ObjectStoreError, transientKinds } from "../../object-store/object-store-error.ts";
+import { formatObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";

@@ -1,5 +1,5 @@
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { parseObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { parseObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { WaitedQuestion } from "./sensor-waits.ts";
 

@@ -7,7 +7,7 @@ import { useNodes } from "../../../test/support/use-nodes.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { faultyRelay } from "../../../test/seaweedfs/relay.ts";
 import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 60_000 };

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountStorage } from "../../accounts/contract.ts";
-import { limitsWithin } from "../../engines/runner/allowance.ts";
-import { openRunnerClient } from "../../engines/runner/runner-client.ts";
-import { writeInput } from "../../engines/sandbox/confined-folders.ts";
-import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { limitsWithin } from "../../processes/runner/allowance.ts";
+import { openRunnerClient } from "../../processes/runner/runner-client.ts";
+import { writeInput } from "../../processes/sandbox/confined-folders.ts";
+import type { Sandbox } from "../../processes/sandbox/sandbox.ts";
 import { Fault } from "../../lib/fault.ts";
 import { accountIdentity, commandFiles, makeAttempt, tidyAttempt } from "../execution/command-files.ts";
 import { confineRun, foldersInside } from "../execution/confine-run.ts";

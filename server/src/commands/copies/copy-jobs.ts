@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { parseStatus, type RunStatus } from "../../engines/runner/protocol.ts";
+import { parseStatus, type RunStatus } from "../../processes/runner/protocol.ts";
 import type { JobSource } from "../results/job-source.ts";
 import { readCopyState } from "./copy-report.ts";
 

@@ -5,7 +5,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { copyEnd, printReport, stubCopyProgram, submitCopy } from "../../../test/support/stub-copy.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
-import { openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { JournalError } from "../../engines/s3-copy/journal-line.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { allKinds } from "../kinds/all-kinds.ts";

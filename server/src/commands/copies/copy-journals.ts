@@ -5,13 +5,13 @@
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { isOver, openRunnerClient } from "../../processes/runner/runner-client.ts";
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
 import { JournalError } from "../../engines/s3-copy/journal-line.ts";
-import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
+import { makeOwnedFolder } from "../../processes/sandbox/confined-folders.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { Log } from "../../lib/log.ts";
-import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
+import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
 import { accountIdentity, commandFiles } from "../execution/command-files.ts";
 import { findCopy } from "../store/copies.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

@@ -8,8 +8,8 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { faultyRelay, type Fault, type FaultyRelay, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
 import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
-import type { S3Store } from "../../engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../object-store/s3/s3-operations.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { journalFile } from "../../engines/s3-copy/journal.ts";
 import { commandFiles } from "../execution/command-files.ts";
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { type ProgramSource, shareCompiled } from "../../engines/placed-program/place-program.ts";
-import type { ProgramSetUp } from "../../engines/placed-program/program-set-up.ts";
+import { type ProgramSource, shareCompiled } from "../../processes/placed-program/place-program.ts";
+import type { ProgramSetUp } from "../../processes/placed-program/program-set-up.ts";
 import type { Launch } from "../execution/confine-run.ts";
 import { Fault } from "../../lib/fault.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
 import { spoolTable, type TableColumn } from "../../engines/arrow-result/spool-table.ts";
-import { isDiskFullError } from "../../engines/runner/disk-full.ts";
+import { isDiskFullError } from "../../processes/runner/disk-full.ts";
 import { parseCopyRequest } from "../../engines/s3-copy/copy-request.ts";
 import type { CopyEnd } from "../../engines/s3-copy/report.ts";
 import type { Log } from "../../lib/log.ts";

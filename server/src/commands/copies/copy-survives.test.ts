@@ -4,7 +4,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { copyEnd, printReport, submitCopy } from "../../../test/support/stub-copy.ts";
 import { useNodes } from "../../../test/support/use-nodes.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
-import { openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
 const nodes = useNodes(["only"], () => ({ TEST_STUB_COPIES: "1" }));

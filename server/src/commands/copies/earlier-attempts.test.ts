@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type ProcessHandle, startDetached } from "../../engines/detached-process/detached-process.ts";
-import { claimFolder } from "../../engines/runner/claim-and-order.ts";
+import { type ProcessHandle, startDetached } from "../../processes/detached-process/detached-process.ts";
+import { claimFolder } from "../../processes/runner/claim-and-order.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { waitForEarlierAttempts } from "./earlier-attempts.ts";
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { isOver, openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 

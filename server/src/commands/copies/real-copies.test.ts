@@ -6,8 +6,8 @@ import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs
 import { objectsBelow } from "../../../test/support/copy-folders.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
-import type { S3Store } from "../../engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../object-store/s3/s3-operations.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 
 const s3 = useSeaweedFs();
 const given = useServer({ settings: { HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8" } });

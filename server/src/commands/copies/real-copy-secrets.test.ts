@@ -7,8 +7,8 @@ import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { storedText } from "../../../test/support/stored-text.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
-import type { S3Store } from "../../engines/object-store/s3/s3-operations.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import type { S3Store } from "../../object-store/s3/s3-operations.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 
 const s3 = useSeaweedFs();

@@ -1,8 +1,8 @@
 import { join, dirname } from "node:path";
 import { mkdir, rename } from "node:fs/promises";
-import { makeOwnedFolder, makeTraversable, writeUserFiles } from "../../engines/sandbox/confined-folders.ts";
-import type { Identity } from "../../engines/sandbox/confined-program.ts";
-import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
+import { makeOwnedFolder, makeTraversable, writeUserFiles } from "../../processes/sandbox/confined-folders.ts";
+import type { Identity } from "../../processes/sandbox/confined-program.ts";
+import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
 
 /**
  * The paths of a command's files. The folder of the command and the files of the runner (spec, status) belong to the

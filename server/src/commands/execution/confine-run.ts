@@ -1,8 +1,8 @@
-import { sandboxLimits } from "../../engines/runner/allowance.ts";
-import type { ResourceLimits } from "../../engines/runner/protocol.ts";
-import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
-import type { Identity, ShownFolder } from "../../engines/sandbox/confined-program.ts";
-import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { sandboxLimits } from "../../processes/runner/allowance.ts";
+import type { ResourceLimits } from "../../processes/runner/protocol.ts";
+import type { ProgramToRun } from "../../processes/runner/runner-client.ts";
+import type { Identity, ShownFolder } from "../../processes/sandbox/confined-program.ts";
+import type { Sandbox } from "../../processes/sandbox/sandbox.ts";
 import { programFolders, type ProgramFolders } from "./command-files.ts";
 
 /** The folders of an attempt, as its process sees them. */

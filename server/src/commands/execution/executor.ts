@@ -1,6 +1,6 @@
 import type { AttemptFiles } from "./command-files.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
-import { isDiskFullError } from "../../engines/runner/disk-full.ts";
+import { isDiskFullError } from "../../processes/runner/disk-full.ts";
 import { Fault } from "../../lib/fault.ts";
 
 /**

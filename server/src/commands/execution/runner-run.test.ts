@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeStubRuns, type StubRun, type StubRuns } from "../../engines/runner/stub-run.ts";
+import { makeStubRuns, type StubRun, type StubRuns } from "../../processes/runner/stub-run.ts";
 import { describeFailure } from "../../engines/spark-submit/failure-reason.ts";
 import { commandFiles } from "./command-files.ts";
 import { RunnerRun } from "./runner-run.ts";

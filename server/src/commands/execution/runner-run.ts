@@ -1,7 +1,7 @@
-import { findProcess, type ProcessHandle } from "../../engines/detached-process/detached-process.ts";
-import type { Allowance } from "../../engines/runner/allowance.ts";
-import { isFilesystemFull } from "../../engines/runner/disk-full.ts";
-import type { EndCause, Order, ResourceLimits, RunStatus } from "../../engines/runner/protocol.ts";
+import { findProcess, type ProcessHandle } from "../../processes/detached-process/detached-process.ts";
+import type { Allowance } from "../../processes/runner/allowance.ts";
+import { isFilesystemFull } from "../../processes/runner/disk-full.ts";
+import type { EndCause, Order, ResourceLimits, RunStatus } from "../../processes/runner/protocol.ts";
 import {
   isOver,
   openRunnerClient,
@@ -9,7 +9,7 @@ import {
   type RunLimits,
   type RunnerClient,
   type RunView,
-} from "../../engines/runner/runner-client.ts";
+} from "../../processes/runner/runner-client.ts";
 import { readTail } from "../../lib/plain-file.ts";
 import { accountRoster, type AttemptFiles } from "./command-files.ts";
 import { type CommandRun, type LiveRun, notStartedForDisk, type RunOutcome, type RunState } from "./executor.ts";

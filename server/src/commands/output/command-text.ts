@@ -6,9 +6,9 @@ import { unreachableNode, type OtherNodes } from "./other-nodes.ts";
 import { hasEnded } from "../store/command-row.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { parseObjectUri } from "../../object-store/object-uri.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 
 /** Returns the paths of a command's files on this node. */

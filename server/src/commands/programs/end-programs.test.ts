@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findProcess, type ProcessHandle, startDetached } from "../../engines/detached-process/detached-process.ts";
-import { fileNames, render } from "../../engines/runner/protocol.ts";
-import { makeStubRuns, type StubRuns } from "../../engines/runner/stub-run.ts";
+import { findProcess, type ProcessHandle, startDetached } from "../../processes/detached-process/detached-process.ts";
+import { fileNames, render } from "../../processes/runner/protocol.ts";
+import { makeStubRuns, type StubRuns } from "../../processes/runner/stub-run.ts";
 import { endProgramsBelow } from "./end-programs.ts";
 
 let runs: StubRuns;

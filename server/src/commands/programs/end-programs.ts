@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { isOver, openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { listProcesses, type ProcessFacts } from "../../lib/process-table.ts";
 import { GRACE_SECONDS } from "../execution/runner-run.ts";
 

@@ -4,7 +4,7 @@ import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
-import { isGroupedBySession } from "../../engines/detached-process/session-nice.ts";
+import { isGroupedBySession } from "../../processes/detached-process/session-nice.ts";
 import { accountIdentity } from "../execution/command-files.ts";
 
 const bubblewrap = await findTestBubblewrap(accountIdentity(1));

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { mountSmallDisk } from "../../../test/support/small-disk.ts";
-import { findProcess } from "../../engines/detached-process/detached-process.ts";
-import { makeStubRuns } from "../../engines/runner/stub-run.ts";
+import { findProcess } from "../../processes/detached-process/detached-process.ts";
+import { makeStubRuns } from "../../processes/runner/stub-run.ts";
 import { endStandby } from "./standby-driver.ts";
 
 const runs = makeStubRuns();

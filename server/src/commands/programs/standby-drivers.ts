@@ -11,7 +11,7 @@
  * remaining drivers; if no server comes back, their own runners end them.
  */
 import { randomBytes } from "node:crypto";
-import { Supervisor } from "../../engines/supervisor/supervisor.ts";
+import { Supervisor } from "../../processes/supervisor/supervisor.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
 import { moveStandby } from "../execution/command-files.ts";

@@ -3,8 +3,8 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
-import { UNLIMITED } from "../../engines/runner/allowance.ts";
-import { openSandbox } from "../../engines/sandbox/sandbox.ts";
+import { UNLIMITED } from "../../processes/runner/allowance.ts";
+import { openSandbox } from "../../processes/sandbox/sandbox.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
 

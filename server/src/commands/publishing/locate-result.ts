@@ -1,4 +1,4 @@
-import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, transientKinds } from "../../object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Content } from "../results/command-result.ts";
 import { openPublishTarget, type PublishTargetOptions, type Uploads } from "./uploads.ts";

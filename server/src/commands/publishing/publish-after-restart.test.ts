@@ -10,8 +10,8 @@ import { cloneDatabase } from "../../../test/support/test-database.ts";
 import { createAccountWithAdmin } from "../../accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase } from "../../db/database.ts";
-import { getText } from "../../engines/object-store/object-store.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import { getText } from "../../object-store/object-store.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const seaweedFs = useSeaweedFs();

@@ -9,8 +9,8 @@ import { relayTo, type Relay } from "../../../test/seaweedfs/relay.ts";
 import { useSeaweedFs, type S3Keys } from "../../../test/seaweedfs/seaweedfs.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
-import { getText, type ObjectStore } from "../../engines/object-store/object-store.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import { getText, type ObjectStore } from "../../object-store/object-store.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { filePruner } from "../prune-files.ts";
 

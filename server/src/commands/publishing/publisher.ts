@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { type CommandFilesOf, filePart, logName, RESULT_NAME } from "../output/command-text.ts";
 import { type LocalResults, textContent, type Content } from "../results/command-result.ts";

@@ -1,12 +1,12 @@
 import { Readable } from "node:stream";
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { filePieces } from "../../engines/object-store/object-body.ts";
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
+import { filePieces } from "../../object-store/object-body.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { KeyedSemaphore, limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "../results/command-result.ts";
-import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
-import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
+import { parseObjectUri } from "../../object-store/object-uri.ts";
+import { makeOwnedFolder } from "../../processes/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
 import { lazy } from "../../lib/lazy.ts";
 import { accountIdentity } from "../execution/command-files.ts";

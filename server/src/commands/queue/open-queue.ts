@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Database } from "../../db/database.ts";
-import { writeLease } from "../../engines/runner/lease.ts";
-import { monotonicMs } from "../../engines/runner/monotonic.ts";
+import { writeLease } from "../../processes/runner/lease.ts";
+import { monotonicMs } from "../../processes/runner/monotonic.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { commandFiles } from "../execution/command-files.ts";

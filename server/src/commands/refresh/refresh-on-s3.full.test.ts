@@ -7,8 +7,8 @@ import { AccountClient } from "../../../test/support/given.ts";
 import { partitionsOf, refresh } from "../../../test/support/refresh.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import type { ObjectStore } from "../../object-store/object-store.ts";
+import { s3Store } from "../../object-store/s3/s3-store.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };
 

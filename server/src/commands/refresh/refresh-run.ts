@@ -1,6 +1,6 @@
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { spoolTable, type TableColumn } from "../../engines/arrow-result/spool-table.ts";
-import { isDiskFullError } from "../../engines/runner/disk-full.ts";
+import { isDiskFullError } from "../../processes/runner/disk-full.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";

@@ -1,5 +1,5 @@
-import { isDiskFullError } from "../../engines/runner/disk-full.ts";
-import { tooMuchOutput } from "../../engines/runner/allowance.ts";
+import { isDiskFullError } from "../../processes/runner/disk-full.ts";
+import { tooMuchOutput } from "../../processes/runner/allowance.ts";
 import {
   createSpool,
   reopenSpool,

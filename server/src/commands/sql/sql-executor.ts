@@ -1,13 +1,13 @@
 import { mkdir } from "node:fs/promises";
-import { UNLIMITED } from "../../engines/runner/allowance.ts";
-import { followLease } from "../../engines/runner/lease.ts";
+import { UNLIMITED } from "../../processes/runner/allowance.ts";
+import { followLease } from "../../processes/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import type { Executor, CommandCluster, CommandRun } from "../execution/executor.ts";
 import { WarmServers, type WarmServersOptions } from "../warm-servers/warm-servers.ts";
 import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
-import { removeTree } from "../../engines/tree-removal/remove-tree.ts";
+import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { SqlHandle } from "./script-state.ts";
 import type { RunnableCommand } from "../store/command-row.ts";

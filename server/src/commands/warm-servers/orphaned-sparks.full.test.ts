@@ -10,7 +10,7 @@ import { startNode, type NodeProcess } from "../../../test/support/node-process.
 import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
 import { cloneDatabase } from "../../../test/support/test-database.ts";
-import { monotonicMs } from "../../engines/runner/monotonic.ts";
+import { monotonicMs } from "../../processes/runner/monotonic.ts";
 import { newKey, writeKeys } from "../../lib/key-ring.ts";
 
 const ORPHAN_SECONDS = 8;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";
-import { parseSpec, type RunSpec } from "../../engines/runner/protocol.ts";
-import { readOwner } from "../../engines/runner/claim-and-order.ts";
+import { parseSpec, type RunSpec } from "../../processes/runner/protocol.ts";
+import { readOwner } from "../../processes/runner/claim-and-order.ts";
 
 const PATIENCE = { timeout: 60_000 };
 /** Sleeps in a task, only briefly, because other test files share the server's cores. */

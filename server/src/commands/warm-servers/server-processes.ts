@@ -3,7 +3,7 @@
  * by which it is found again after a restart. A remote server has neither a process nor a folder here.
  */
 import { ConnectServer, remoteServer, type RunningServer } from "../../engines/connect-server/connect-server.ts";
-import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
+import type { LastingTerms } from "../../processes/lasting-process/lasting-process.ts";
 import { type Contribution, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ConnectServer } from "../../engines/connect-server/connect-server.ts";
-import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
+import { ProcessFolders } from "../../processes/supervisor/process-folders.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** The record in the folder of a server, for the next Headgate. */

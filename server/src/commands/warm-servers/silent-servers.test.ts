@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { scriptConnect, type ScriptedConnect } from "../../../test/support/scripted-connect.ts";
 import type { ConnectAddress } from "../../engines/connect-server/connect-server.ts";
-import { openSandbox } from "../../engines/sandbox/sandbox.ts";
+import { openSandbox } from "../../processes/sandbox/sandbox.ts";
 import { contributionDigest, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import type { ServerProcess } from "./server-processes.ts";
 import { serverFolders } from "./server-record.ts";

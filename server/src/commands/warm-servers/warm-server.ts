@@ -1,7 +1,7 @@
 import type { RunningServer } from "../../engines/connect-server/connect-server.ts";
 import type { ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
-import { Supervised } from "../../engines/supervisor/supervisor.ts";
+import { Supervised } from "../../processes/supervisor/supervisor.ts";
 import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";

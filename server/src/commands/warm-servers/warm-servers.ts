@@ -4,7 +4,7 @@
  * after its last command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
  */
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
-import { Supervisor } from "../../engines/supervisor/supervisor.ts";
+import { Supervisor } from "../../processes/supervisor/supervisor.ts";
 import type { ProbeTimes } from "../../lib/liveness-probe.ts";
 import {
   configuredMemoryMiB,

@@ -15,7 +15,7 @@ export interface Cluster {
   readonly settingsFile: string;
   readonly hostAccessFile: string;
   readonly logFile: string;
-  /** The roster of the processes that need the server (`engines/runner/roster.ts`). */
+  /** The roster of the processes that need the server (`processes/runner/roster.ts`). */
   readonly roster: string;
   /** Part of the title of every process of this cluster, so that leftover ones can be recognised. */
   readonly name: string;

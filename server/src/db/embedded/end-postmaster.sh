@@ -1,6 +1,6 @@
 # Ends a PostgreSQL server after its Headgate has ended for any reason, once no process needs the server. Standard input
 # is a pipe from Headgate: each line names a postmaster by pid and start time, and the end of input means that Headgate
-# has ended. The argument is the roster of the processes that need the server (`engines/runner/roster.ts`).
+# has ended. The argument is the roster of the processes that need the server (`processes/runner/roster.ts`).
 trap '' TERM INT HUP
 roster=$1
 postmaster=

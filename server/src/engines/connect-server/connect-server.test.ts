@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
-import { openSandbox } from "../sandbox/sandbox.ts";
+import { openSandbox } from "../../processes/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
 import { ConnectServer } from "./connect-server.ts";
 

@@ -9,8 +9,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readHead, readTail } from "../../lib/plain-file.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
-import { LastingProcess, type LastingPlan } from "../lasting-process/lasting-process.ts";
-import { confinedFolders } from "../sandbox/confined-folders.ts";
+import { LastingProcess, type LastingPlan } from "../../processes/lasting-process/lasting-process.ts";
+import { confinedFolders } from "../../processes/sandbox/confined-folders.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { authorityName, metastoreCommandLine, reportFile, type MetastoreSettings } from "./metastore-command-line.ts";
 

@@ -1,5 +1,5 @@
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
-import { ObjectStoreError, type ObjectStoreErrorKind } from "../object-store/object-store-error.ts";
+import { ObjectStoreError, type ObjectStoreErrorKind } from "../../object-store/object-store-error.ts";
 import type { CopyRequest } from "./copy-request.ts";
 import { outputUri } from "./destination.ts";
 import { journalFile, type Journal } from "./journal.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CopyRun } from "../../../test/support/copy-run.ts";
 import { allFiles, operationOf, useFaultyCopies } from "../../../test/support/faulty-copies.ts";
-import { temporaryName } from "../object-store/file/temporary-name.ts";
+import { temporaryName } from "../../object-store/file/temporary-name.ts";
 import { cleanUpCopy } from "./clean-up.ts";
 import { Journal } from "./journal.ts";
 

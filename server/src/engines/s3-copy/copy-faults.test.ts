@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CopyOf } from "../../../test/support/copy-run.ts";
 import { expectFiles, firstOfEach, operationOf, useFaultyCopies } from "../../../test/support/faulty-copies.ts";
 import { errorAnswer, type Fault, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
-import { crc32Text } from "../object-store/s3/s3-objects.ts";
+import { crc32Text } from "../../object-store/s3/s3-objects.ts";
 
 /** Copies while the store or the network fails. */
 const MIB = 1024 * 1024;

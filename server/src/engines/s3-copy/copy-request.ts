@@ -1,4 +1,4 @@
-import type { S3Credentials } from "../object-store/s3/sign-request.ts";
+import type { S3Credentials } from "../../object-store/s3/sign-request.ts";
 
 /**
  * The request that the server gives to the process of a copy, as JSON in a file that only its user can read. Its contents

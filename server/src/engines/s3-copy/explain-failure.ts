@@ -1,5 +1,5 @@
-import { fileFailure } from "../object-store/file/file-failure.ts";
-import { ObjectStoreError } from "../object-store/object-store-error.ts";
+import { fileFailure } from "../../object-store/file/file-failure.ts";
+import { ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { CopyError } from "./copy-error.ts";
 import { ManifestError } from "./manifest/manifest-entry.ts";
 import { CopyArgumentError } from "./options/copy-argument-error.ts";

@@ -1,4 +1,4 @@
-import { formatObjectUri, parseObjectUri } from "../object-store/object-uri.ts";
+import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
 import { CopyError } from "./copy-error.ts";
 import { noteDropped } from "./dropped-memory.ts";
 import { CopyArgumentError } from "./options/copy-argument-error.ts";

@@ -1,4 +1,4 @@
-import type { AgentLimits } from "../object-store/guarded-agent.ts";
+import type { AgentLimits } from "../../object-store/guarded-agent.ts";
 import { removeLeftovers } from "./clean-up.ts";
 import { CopyMeter } from "./copy-progress.ts";
 import type { CopyRequest } from "./copy-request.ts";

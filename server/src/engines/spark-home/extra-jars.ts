@@ -4,12 +4,12 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Fault } from "../../lib/fault.ts";
-import { makeFinishedFolder } from "../set-up/finished-folder.ts";
+import { makeFinishedFolder } from "../../processes/set-up/finished-folder.ts";
 import { pinnedHadoop } from "./pinned-spark.ts";
 import type { Java } from "./find-java.ts";
-import { mustRun } from "../set-up/run-tool.ts";
-import type { SetUpContext } from "../set-up/set-up-step.ts";
-import { totalBytes, watchFolder } from "../set-up/watch-folder.ts";
+import { mustRun } from "../../processes/set-up/run-tool.ts";
+import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
+import { totalBytes, watchFolder } from "../../processes/set-up/watch-folder.ts";
 
 export interface PinnedJar {
   readonly group: string;

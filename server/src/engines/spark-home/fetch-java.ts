@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { installCommandHere } from "../../lib/system-programs.ts";
-import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/pip-install.ts";
-import { mustRun } from "../set-up/run-tool.ts";
-import type { SetUpContext } from "../set-up/set-up-step.ts";
+import { fetchWheel, wheelFolder, type PinnedWheel } from "../../processes/set-up/pip-install.ts";
+import { mustRun } from "../../processes/set-up/run-tool.ts";
+import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
 import { findJava, findJavaIn, javaNeeded, type Java } from "./find-java.ts";
 import { trustSystemCertificates } from "./java-certificates.ts";
 

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { otherUsersCanRun, otherUsersHint, probeTool } from "../set-up/run-tool.ts";
+import { otherUsersCanRun, otherUsersHint, probeTool } from "../../processes/set-up/run-tool.ts";
 import { oldestJava } from "./pinned-spark.ts";
 
 export interface Java {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installCommandHere, isExecutable } from "../../lib/system-programs.ts";
-import { runTool } from "../set-up/run-tool.ts";
+import { runTool } from "../../processes/set-up/run-tool.ts";
 
 /** The paths of R that are visible in a sandbox, in order of preference. */
 export const rscripts = ["/usr/bin/Rscript", "/usr/local/bin/Rscript", "/opt/homebrew/bin/Rscript"];

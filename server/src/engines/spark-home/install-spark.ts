@@ -1,8 +1,8 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFinishedFolder } from "../set-up/finished-folder.ts";
-import { pipInstall } from "../set-up/pip-install.ts";
-import type { SetUpContext } from "../set-up/set-up-step.ts";
+import { makeFinishedFolder } from "../../processes/set-up/finished-folder.ts";
+import { pipInstall } from "../../processes/set-up/pip-install.ts";
+import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
 import { pinnedSpark } from "./pinned-spark.ts";
 
 export function installedSparkFolder(cacheDir: string): string {

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFinishedFolder } from "../set-up/finished-folder.ts";
+import { makeFinishedFolder } from "../../processes/set-up/finished-folder.ts";
 import type { Java } from "./find-java.ts";
-import { mustRun } from "../set-up/run-tool.ts";
-import type { SetUpContext } from "../set-up/set-up-step.ts";
+import { mustRun } from "../../processes/set-up/run-tool.ts";
+import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
 
 const sourceFolder = fileURLToPath(new URL("../../../../jvm/", import.meta.url));
 /** Targets the oldest Java that Spark supports. The unchecked option also works with a Java that has no compiler. */

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import { makeFinishedFolder } from "../set-up/finished-folder.ts";
+import { makeFinishedFolder } from "../../processes/set-up/finished-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
 import type { Java } from "./find-java.ts";
 import { rscripts } from "./find-r.ts";
-import { mustRun } from "../set-up/run-tool.ts";
+import { mustRun } from "../../processes/set-up/run-tool.ts";
 
 /**
  * The files for a direct start of Spark's JVM, one folder for each build of Java and set of jars:

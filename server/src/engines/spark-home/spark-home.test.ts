@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "../../lib/fault.ts";
 import { installCommand } from "../../lib/system-programs.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
-import { makeFinishedFolder, withSetUpLock } from "../set-up/finished-folder.ts";
+import { makeFinishedFolder, withSetUpLock } from "../../processes/set-up/finished-folder.ts";
 import { jvmPartsFor } from "./jvm-parts.ts";
 import { argumentFile, parseLauncherOptions, withoutMissingModules } from "./launch-folder.ts";
-import { parsePython } from "../set-up/find-python.ts";
+import { parsePython } from "../../processes/set-up/find-python.ts";
 import { parseJavaSettings } from "./find-java.ts";
-import { runTool } from "../set-up/run-tool.ts";
-import { printSparsely } from "../set-up/set-up-step.ts";
+import { runTool } from "../../processes/set-up/run-tool.ts";
+import { printSparsely } from "../../processes/set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 import { startSparkSetUp } from "./spark-set-up.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
-import { describeStep, printSparsely, type SetUpStep, type ShowProgress } from "../set-up/set-up-step.ts";
+import { describeStep, printSparsely, type SetUpStep, type ShowProgress } from "../../processes/set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Fault } from "../../lib/fault.ts";
-import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
+import { howToInstallPython, pythonNeeded } from "../../processes/set-up/find-python.ts";
 import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords, runsHere } from "./executor-jars.ts";

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { formatObjectUri, parseObjectUri } from "../../../object-store/object-uri.ts";
 import { CopyArgumentError } from "./copy-argument-error.ts";
 
 export type OldScheme = "s3a" | "s3n";

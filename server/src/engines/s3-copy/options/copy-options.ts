@@ -1,4 +1,4 @@
-import type { S3Credentials } from "../../object-store/s3/sign-request.ts";
+import type { S3Credentials } from "../../../object-store/s3/sign-request.ts";
 import type { Codec } from "../codecs/codec-table.ts";
 import type { OldScheme } from "./copy-addresses.ts";
 

@@ -1,4 +1,4 @@
-import type { S3Credentials } from "../../object-store/s3/sign-request.ts";
+import type { S3Credentials } from "../../../object-store/s3/sign-request.ts";
 import { CopyArgumentError } from "./copy-argument-error.ts";
 
 /** The effects of the `-D` properties of a copy. */

@@ -1,4 +1,4 @@
-import { parseObjectUri } from "../../object-store/object-uri.ts";
+import { parseObjectUri } from "../../../object-store/object-uri.ts";
 import { oldSchemeOf, readAddress, readEndpoint } from "./copy-addresses.ts";
 import { CopyArgumentError } from "./copy-argument-error.ts";
 import type { CopyOptions, OutputCodec } from "./copy-options.ts";

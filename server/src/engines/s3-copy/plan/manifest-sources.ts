@@ -1,4 +1,4 @@
-import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
+import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../../object-store/object-uri.ts";
 import { ManifestError, type ManifestEntry } from "../manifest/manifest-entry.ts";
 import { withoutLastSlashes } from "./output-names.ts";
 import type { SourceFile } from "./planned-output.ts";

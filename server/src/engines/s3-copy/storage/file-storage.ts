@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { BulkFiles, syncContents } from "../../object-store/file/bulk-files.ts";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
+import { BulkFiles, syncContents } from "../../../object-store/file/bulk-files.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { formatObjectUri, parseObjectUri } from "../../../object-store/object-uri.ts";
 import { CopyError } from "../copy-error.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 import {

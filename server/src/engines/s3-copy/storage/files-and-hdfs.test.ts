@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { useCopies } from "../../../../test/support/copy-run.ts";
 import { useMemoryHdfs } from "../../../../test/support/memory-hdfs.ts";
-import { temporaryName } from "../../object-store/file/temporary-name.ts";
+import { temporaryName } from "../../../object-store/file/temporary-name.ts";
 import { Journal } from "../journal.ts";
 
 /** Copies between files and HDFS, without S3. */

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import type { ObjectStore } from "../../object-store/object-store.ts";
-import type { HdfsStore } from "../../object-store/hdfs/hdfs-store.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import type { ObjectStore } from "../../../object-store/object-store.ts";
+import type { HdfsStore } from "../../../object-store/hdfs/hdfs-store.ts";
 import { CopyError } from "../copy-error.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 import { changedWhileCopied, isUnchanged } from "./file-storage.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { useMemoryS3 } from "../../../../test/support/memory-s3.ts";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import type { ObjectVersion } from "../../object-store/s3/s3-operations.ts";
-import { s3Store } from "../../object-store/s3/s3-store.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import type { ObjectVersion } from "../../../object-store/s3/s3-operations.ts";
+import { s3Store } from "../../../object-store/s3/s3-store.ts";
 import { removeObjects } from "./remove-objects.ts";
 
 const s3 = useMemoryS3();

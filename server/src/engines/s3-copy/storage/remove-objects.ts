@@ -1,7 +1,7 @@
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { parseObjectUri } from "../../object-store/object-uri.ts";
-import { isTransientError } from "../../object-store/s3/s3-failure.ts";
-import type { ObjectVersion, S3Store } from "../../object-store/s3/s3-operations.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { parseObjectUri } from "../../../object-store/object-uri.ts";
+import { isTransientError } from "../../../object-store/s3/s3-failure.ts";
+import type { ObjectVersion, S3Store } from "../../../object-store/s3/s3-operations.ts";
 import { removeTogether, type Removal, type RemovalFailure } from "./remove-sources.ts";
 import type { FoundFile, KeptSource, RemovableFile } from "./storage.ts";
 

@@ -8,8 +8,8 @@
  * | another version than the copied one | it is kept |
  * | the copied version | it is deleted, unless the store has refused that for good |
  */
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { pauseBeforeRetry } from "../../object-store/retry-pause.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { pauseBeforeRetry } from "../../../object-store/retry-pause.ts";
 import type { FoundFile, KeptSource, RemovableFile } from "./storage.ts";
 
 /** How often deletes are tried again. */

@@ -1,13 +1,13 @@
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { formatObjectUri, parseObjectUri } from "../../object-store/object-uri.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { formatObjectUri, parseObjectUri } from "../../../object-store/object-uri.ts";
 import type {
   ObjectAttributes,
   ObjectDetails,
   ObjectEncryption,
   S3Store,
   UploadedPart,
-} from "../../object-store/s3/s3-operations.ts";
-import { multipartEtag } from "../../object-store/s3/s3-multipart.ts";
+} from "../../../object-store/s3/s3-operations.ts";
+import { multipartEtag } from "../../../object-store/s3/s3-multipart.ts";
 import { CopyError } from "../copy-error.ts";
 import type { Journal } from "../journal.ts";
 import type { SourceFile } from "../plan/planned-output.ts";

@@ -1,4 +1,4 @@
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
 
 /**
  * A customer's key for encrypted sources. Objects without such encryption refuse it, so it is sent only where it is needed:

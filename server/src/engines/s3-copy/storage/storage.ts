@@ -1,5 +1,5 @@
-import type { ObjectScheme } from "../../object-store/object-uri.ts";
-import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
+import type { ObjectScheme } from "../../../object-store/object-uri.ts";
+import type { ObjectAttributes } from "../../../object-store/s3/s3-operations.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 
 /** One side of a copy: S3 (`s3-storage.ts`), HDFS (`hdfs-storage.ts`) or files (`file-storage.ts`). */

@@ -1,11 +1,11 @@
 import { addressRefusal } from "../../../lib/network-policy.ts";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
-import { temporaryName } from "../../object-store/file/temporary-name.ts";
-import type { AgentLimits } from "../../object-store/guarded-agent.ts";
-import { hdfsStore, type HdfsStore } from "../../object-store/hdfs/hdfs-store.ts";
-import { parseObjectUri } from "../../object-store/object-uri.ts";
-import type { S3Store } from "../../object-store/s3/s3-operations.ts";
-import { s3Store } from "../../object-store/s3/s3-store.ts";
+import { temporaryName } from "../../../object-store/file/temporary-name.ts";
+import type { AgentLimits } from "../../../object-store/guarded-agent.ts";
+import { hdfsStore, type HdfsStore } from "../../../object-store/hdfs/hdfs-store.ts";
+import { parseObjectUri } from "../../../object-store/object-uri.ts";
+import type { S3Store } from "../../../object-store/s3/s3-operations.ts";
+import { s3Store } from "../../../object-store/s3/s3-store.ts";
 import { CopyError } from "../copy-error.ts";
 import type { CopyAccount, CopyRequest } from "../copy-request.ts";
 import { mayExist, outputUri } from "../destination.ts";

@@ -1,6 +1,6 @@
 import { bytesPerMiB } from "../../../lib/size-text.ts";
-import type { ObjectScheme } from "../../object-store/object-uri.ts";
-import { MAX_PARTS } from "../../object-store/s3/s3-multipart.ts";
+import type { ObjectScheme } from "../../../object-store/object-uri.ts";
+import { MAX_PARTS } from "../../../object-store/s3/s3-multipart.ts";
 import { CopyError } from "../copy-error.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { STREAM_BYTES } from "./output-contents.ts";

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { combineCrc32 } from "../../object-store/s3/combine-crc32.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { combineCrc32 } from "../../../object-store/s3/combine-crc32.ts";
 import type { SourceFile } from "../plan/planned-output.ts";
 import type { SourceReader } from "../storage/storage.ts";
 

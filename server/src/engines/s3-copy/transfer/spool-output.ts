@@ -1,5 +1,5 @@
 import { CopyError } from "../copy-error.ts";
-import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
+import type { ObjectAttributes } from "../../../object-store/s3/s3-operations.ts";
 import type { PlannedOutput } from "../plan/planned-output.ts";
 import { COPY_LIMIT_BYTES, type S3Storage } from "../storage/s3-storage.ts";
 import { lastName, NO_ATTRIBUTES, type SourceReader, type SpoolPlace, type Storage } from "../storage/storage.ts";

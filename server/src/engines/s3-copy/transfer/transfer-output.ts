@@ -1,7 +1,7 @@
 import { limitConcurrency } from "../../../lib/limit-concurrency.ts";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { MAX_PARTS } from "../../object-store/s3/s3-multipart.ts";
-import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
+import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
+import { MAX_PARTS } from "../../../object-store/s3/s3-multipart.ts";
+import type { ObjectAttributes } from "../../../object-store/s3/s3-operations.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
 import type { PlannedOutput, SourceFile } from "../plan/planned-output.ts";
 import { joinPieces } from "../storage/join-pieces.ts";

@@ -1,4 +1,4 @@
-import type { ObjectAttributes } from "../../object-store/s3/s3-operations.ts";
+import type { ObjectAttributes } from "../../../object-store/s3/s3-operations.ts";
 import { joinPieces } from "../storage/join-pieces.ts";
 import type { OutputPart, OutputWriter, Storage } from "../storage/storage.ts";
 

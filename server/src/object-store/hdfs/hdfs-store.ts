@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
+import type { CheckAddress } from "../../lib/guarded-lookup.ts";
 import { failureOfConnection, unreadable, ObjectStoreError } from "../object-store-error.ts";
 import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import type {

@@ -4,8 +4,8 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { useS3Stores } from "../../../../test/support/s3-stores.ts";
-import { liveBytes } from "../../../../test/memory/live-memory.ts";
+import { useS3Stores } from "../../../test/support/s3-stores.ts";
+import { liveBytes } from "../../../test/memory/live-memory.ts";
 import { getText, type ObjectEntry } from "../object-store.ts";
 
 const MiB = 1024 * 1024;

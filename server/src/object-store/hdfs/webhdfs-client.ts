@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
-import { isNestedDeeper } from "../../../lib/json-depth.ts";
+import type { CheckAddress } from "../../lib/guarded-lookup.ts";
+import { isNestedDeeper } from "../../lib/json-depth.ts";
 import {
   failureOfConnection,
   unreadable,

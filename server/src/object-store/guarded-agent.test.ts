@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startSilentServer } from "../../../test/silent-server/silent-server.ts";
+import { startSilentServer } from "../../test/silent-server/silent-server.ts";
 import { guardedAgent, sendRequest } from "./guarded-agent.ts";
 
 /** Longer than a test may take. */

@@ -1,8 +1,8 @@
 import { isIP, type Socket } from "node:net";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
+import { guardedLookup, type CheckAddress } from "../lib/guarded-lookup.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
 
 export interface AgentLimits {
   connectTimeoutMs: number;

@@ -4,8 +4,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../../test/support/raw-server.ts";
-import { rawClientWith, getRequest, getText } from "../../../../test/support/raw-clients.ts";
+import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../test/support/raw-server.ts";
+import { rawClientWith, getRequest, getText } from "../../../test/support/raw-clients.ts";
 import { s3Store } from "./s3-store.ts";
 
 describe("an answer", () => {

@@ -2,7 +2,7 @@
  * The orders in which stores list keys: by bytes, as S3 does, or folder by folder, as stores do that hold objects in a tree.
  * The orders differ only where one key has a slash and the other a character that sorts before it.
  */
-import { compareUtf8 } from "../../../lib/compare-utf8.ts";
+import { compareUtf8 } from "../../lib/compare-utf8.ts";
 
 export type KeyOrder = (one: string, other: string) => number;
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../../lib/network-policy.ts";
+import { isLoopbackHost } from "../../lib/network-policy.ts";
 
 export interface S3Endpoint {
   /** `http(s)://host[:port][/path]`; null: the AWS endpoint of the region. */

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { because, NO_ROOT } from "../../../../test/skip-reasons/skip-reasons.ts";
+import { because, NO_ROOT } from "../../../test/skip-reasons/skip-reasons.ts";
 import { byScheme } from "../by-scheme.ts";
 import { getText, type ObjectStore } from "../object-store.ts";
 import { fileStore } from "./file-store.ts";

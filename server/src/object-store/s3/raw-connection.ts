@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { guardedLookup, type CheckAddress } from "../../../lib/guarded-lookup.ts";
+import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { refusedAddress, type AgentLimits } from "../guarded-agent.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { bodyOf, tooLong, type ArrivingBody, type BodyRoom } from "./response-body.ts";

@@ -1,8 +1,8 @@
 import { createHash, hash, webcrypto } from "node:crypto";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../../../lib/clock.ts";
-import { limitConcurrency } from "../../../lib/limit-concurrency.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
 import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { pauseBeforeRetry } from "../retry-pause.ts";

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { because } from "../../../../test/skip-reasons/skip-reasons.ts";
-import { ok, rawServer, whenClosed } from "../../../../test/support/raw-server.ts";
-import { rawClientWith, getRequest, getText } from "../../../../test/support/raw-clients.ts";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
+import { ok, rawServer, whenClosed } from "../../../test/support/raw-server.ts";
+import { rawClientWith, getRequest, getText } from "../../../test/support/raw-clients.ts";
 
 describe("a connection", () => {
   const limits = { connectTimeoutMs: 5_000, headersTimeoutMs: 100, bodyIdleTimeoutMs: 100 };

@@ -1,4 +1,4 @@
-import { isSurrogate } from "../../../lib/compare-utf8.ts";
+import { isSurrogate } from "../../lib/compare-utf8.ts";
 
 /**
  * Chooses keys at which the listing of a range is split. A bad choice only wastes requests: the caller never relies on it.

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { remote, status, useScriptedWebHdfs, type Serve } from "../../../../test/support/scripted-webhdfs.ts";
-import { addressRefusal } from "../../../lib/network-policy.ts";
+import { remote, status, useScriptedWebHdfs, type Serve } from "../../../test/support/scripted-webhdfs.ts";
+import { addressRefusal } from "../../lib/network-policy.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { HdfsStoreOptions } from "./hdfs-store.ts";
 

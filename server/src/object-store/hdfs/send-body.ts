@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { guardedLookup, type CheckAddress } from "../../../lib/guarded-lookup.ts";
+import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { refusedAddress, readLimited } from "../guarded-agent.ts";
 import { filePieces } from "../object-body.ts";
 import { ObjectStoreError } from "../object-store-error.ts";

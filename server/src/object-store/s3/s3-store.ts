@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from "../../../lib/clock.ts";
-import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
+import { systemClock, type Clock } from "../../lib/clock.ts";
+import type { CheckAddress } from "../../lib/guarded-lookup.ts";
 import { failureOfConnection } from "../object-store-error.ts";
 import { translatedBody } from "../object-body.ts";
 import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";

@@ -89,7 +89,7 @@ function writeAndClose(pipe: Writable, text: string): void {
 /** A separate process that ends the program when the runner is gone, even after a SIGKILL. */
 function startLifeline(mark: string): Writable {
   const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
-  // The folder lets readers of the process table recognise the data directory (`engines/port-holder`).
+  // The folder lets readers of the process table recognise the data directory (`processes/port-holder`).
   const { stdin, pid } = spawn("/bin/sh", [script, mark, process.cwd()], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },

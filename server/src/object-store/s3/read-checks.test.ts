@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { afterTest } from "../../../../test/support/raw-server.ts";
+import { afterTest } from "../../../test/support/raw-server.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import type { ByteRange } from "../object-store.ts";
 import { statOf } from "./s3-headers.ts";

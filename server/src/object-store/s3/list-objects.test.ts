@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { useMemoryS3 } from "../../../../test/support/memory-s3.ts";
+import { useMemoryS3 } from "../../../test/support/memory-s3.ts";
 import { s3Store } from "./s3-store.ts";
 import type { S3Store } from "./s3-operations.ts";
 

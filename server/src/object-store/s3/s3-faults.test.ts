@@ -5,8 +5,8 @@ import {
   type Fault,
   type FaultyRelay,
   type RelayedRequest,
-} from "../../../../test/seaweedfs/relay.ts";
-import { useSeaweedFs } from "../../../../test/seaweedfs/seaweedfs.ts";
+} from "../../../test/seaweedfs/relay.ts";
+import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
 import type { S3Store } from "./s3-operations.ts";
 import { s3Store, type S3StoreOptions } from "./s3-store.ts";
 

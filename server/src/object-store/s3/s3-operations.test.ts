@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { describe, expect, test } from "vitest";
-import { useS3Stores } from "../../../../test/support/s3-stores.ts";
-import { faultyRelay } from "../../../../test/seaweedfs/relay.ts";
+import { useS3Stores } from "../../../test/support/s3-stores.ts";
+import { faultyRelay } from "../../../test/seaweedfs/relay.ts";
 import type { ObjectEncryption } from "./s3-operations.ts";
 import { EMPTY_PAYLOAD_HASH, requestSigner } from "./sign-request.ts";
 

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http/paging.ts";
-import { Group, groupOf } from "../groups/group.ts";
-import { listGroupsOfRole } from "../groups/store.ts";
 import { operation } from "../operation.ts";
-import { roleInPath, RoleParam } from "./role.ts";
+import { roleInPath, RoleParam } from "../roles/role.ts";
+import { Group, groupOf } from "./group.ts";
+import { listGroupsOfRole } from "./store.ts";
 
 export const listRoleGroups = operation({
   id: "role_group_list",

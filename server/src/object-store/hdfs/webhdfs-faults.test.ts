@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { remote, status, useScriptedWebHdfs, type Serve } from "../../../../test/support/scripted-webhdfs.ts";
+import { remote, status, useScriptedWebHdfs, type Serve } from "../../../test/support/scripted-webhdfs.ts";
 
 /** An HDFS whose connections break now and then. */
 const { listen, storeAt } = useScriptedWebHdfs();

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { collectGarbage } from "../../../../test/memory/live-memory.ts";
+import { collectGarbage } from "../../../test/memory/live-memory.ts";
 import { BulkFiles, syncContents } from "./bulk-files.ts";
 
 const base = mkdtempSync(join(tmpdir(), "headgate-bulk-"));
