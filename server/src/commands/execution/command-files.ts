@@ -2,7 +2,7 @@ import { join, dirname } from "node:path";
 import { mkdir, rename } from "node:fs/promises";
 import { makeOwnedFolder, makeTraversable, writeUserFiles } from "../../processes/sandbox/confined-folders.ts";
 import type { Identity } from "../../processes/sandbox/confined-program.ts";
-import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
+import { removeTree, removeTrees } from "../../processes/tree-removal/remove-tree.ts";
 
 /**
  * The paths of a command's files. The folder of the command and the files of the runner (spec, status) belong to the
@@ -161,7 +161,5 @@ async function makeFolders(
 /** Keeps output, log and event log. */
 export async function tidyAttempt(files: AttemptFiles): Promise<void> {
   const { work, input, tmp, user } = programFolders(files.folder);
-  const removed = await Promise.allSettled([work, input, tmp, user].map(removeTree));
-  const failed = removed.find((each) => each.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  await removeTrees([work, input, tmp, user]);
 }

@@ -6,7 +6,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
-import { Fault } from "../../lib/fault.ts";
 import { readBootId, startTimeOfChild, findProcessLinks } from "../../lib/process-table.ts";
 import { setSessionNice } from "./session-nice.ts";
 
@@ -29,7 +28,7 @@ export interface DetachedProgram {
 /** Resolves when the program has been started; it may have ended already. */
 export async function startDetached(program: DetachedProgram): Promise<ProcessHandle> {
   const [file, ...args] = program.argv;
-  if (file === undefined) throw new Fault("internal", "argv of a detached process is empty");
+  if (file === undefined) throw new Error("argv of a detached process is empty");
   closeInheritedDescriptors();
   const opened: number[] = [];
   const open = (path: string | undefined, flags: number): number | "ignore" => {
@@ -47,7 +46,7 @@ export async function startDetached(program: DetachedProgram): Promise<ProcessHa
     const { pid } = child;
     if (pid === undefined) {
       await once(child, "spawn"); // throws the reason
-      throw new Fault("internal", `${file} was started without a pid`);
+      throw new Error(`${file} was started without a pid`);
     }
     child.unref();
     if (program.sessionNice !== undefined) setSessionNice(`/proc/${pid}`, program.sessionNice);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault } from "../../lib/fault.ts";
 import { findProcessLinks, listProcessLinks, readBootId, type ProcessLinks } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "./detached-process.ts";
 
@@ -30,8 +29,7 @@ export async function stopSession(handle: ProcessHandle, { graceMs, mark }: Stop
     if ((await waitUntilEmpty(session, graceMs)) === 0) return;
   }
   const left = await waitUntilEmpty(session, killTimeoutMs, ["SIGKILL"]);
-  if (left > 0)
-    throw new Fault("internal", `${left} processes of session ${handle.pid} are still running after SIGKILL`);
+  if (left > 0) throw new Error(`${left} processes of session ${handle.pid} are still running after SIGKILL`);
 }
 
 /** The processes `stopSession` would end. */

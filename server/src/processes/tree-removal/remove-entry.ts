@@ -83,9 +83,11 @@ function* removeEntries(folder: Folder, removal: Removal): Generator<undefined, 
   try {
     for (let batch = readBatch(entries); batch.length > 0 && !removal.isLate(); batch = readBatch(entries)) {
       const [folders, files] = [batch.filter(({ isFolder }) => isFolder), batch.filter(({ isFolder }) => !isFolder)];
-      changeEntries(folder, () => {
-        for (const { name } of files) attempt(removal, () => unlinkSync(inside(here, name)));
-      });
+      if (files.length > 0) {
+        changeEntries(folder, () => {
+          for (const { name } of files) attempt(removal, () => unlinkSync(inside(here, name)));
+        });
+      }
       yield;
       for (const { name } of folders) yield* removeFolder(`${here}/${name}`, folder, removal);
     }

@@ -6,10 +6,7 @@ import { rmdir, unlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { HelperProcess } from "../helper-process/helper-process.ts";
 
-export interface RemoverRequest {
-  readonly work: "remove" | "measure";
-  readonly path: string;
-}
+export type RemoverRequest = { readonly remove: readonly string[] } | { readonly measure: string };
 
 const MAX_WAIT_MS = 2000;
 const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs", import.meta.url));
@@ -19,7 +16,12 @@ const remover = new HelperProcess<RemoverRequest, number>(new URL("remover.mjs",
  * Throws if something could not be removed, for example because a program kept adding files.
  */
 export async function removeTree(path: string): Promise<void> {
-  if (!(await removeWithoutHelper(path))) await ask({ work: "remove", path });
+  if (!(await removeWithoutHelper(path))) await removeTrees([path]);
+}
+
+/** Like `removeTree`, in one request. All of them are tried, even if one cannot be removed. */
+export async function removeTrees(paths: readonly string[]): Promise<void> {
+  await ask({ remove: paths });
 }
 
 /** Waits only for a moment: a large removal goes on in the background. If that fails, the next start tries again. */
@@ -31,7 +33,7 @@ export async function removeTreeSoon(path: string): Promise<void> {
 
 /** The space that a file or folder takes; 0 if it does not exist or cannot be measured. */
 export async function measureTree(path: string): Promise<number> {
-  return ask({ work: "measure", path });
+  return ask({ measure: path });
 }
 
 /** Most folders are empty or do not exist. Neither call follows a link. False: there is more to remove. */

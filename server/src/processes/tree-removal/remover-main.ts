@@ -11,18 +11,25 @@ const NICE = 5;
 
 setPriority(NICE);
 if (process.getuid?.() === 0) process.setgroups?.([]); // root's groups must not count for the owners of folders
-answerRequests(async ({ work, path }: RemoverRequest): Promise<number> => {
-  const bytes = Buffer.from(path).toString("latin1");
-  switch (work) {
-    case "remove":
-      await takeTurns(removeEntry(bytes));
-      return 0;
-    case "measure": {
-      const measured = await takeTurns(measureEntry(bytes));
-      return Number.isFinite(measured) ? measured : 0;
-    }
-  }
+answerRequests((request: RemoverRequest): Promise<number> => {
+  return "measure" in request ? measure(request.measure) : removeAll(request.remove);
 });
+
+async function removeAll(paths: readonly string[]): Promise<number> {
+  const removed = await Promise.allSettled(paths.map((path) => takeTurns(removeEntry(latin1(path)))));
+  const failed = removed.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+  return 0;
+}
+
+async function measure(path: string): Promise<number> {
+  const bytes = await takeTurns(measureEntry(latin1(path)));
+  return Number.isFinite(bytes) ? bytes : 0;
+}
+
+function latin1(path: string): string {
+  return Buffer.from(path).toString("latin1");
+}
 
 function* measureEntry(path: string): Generator<undefined, number> {
   const stats = lstatSync(Buffer.from(path, "latin1"), { throwIfNoEntry: false });
