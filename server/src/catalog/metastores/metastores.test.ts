@@ -40,8 +40,9 @@ describe("the metastore of an account", () => {
   test("leaves the processors to the Spark that starts with it only if there are few of them", async () => {
     await given.open({ processors: 3 }).contributionOf(given.accountId);
     expect(given.only().launch?.firstClientWaitMs).toBeGreaterThan(0);
+    given.close(); // so that it does not replace the process
     await given.only().stop();
-    await given.reopen({ processors: 4 }).contributionOf(given.accountId);
+    await given.open({ processors: 4 }).contributionOf(given.accountId);
     expect(given.only().launch?.firstClientWaitMs).toBe(0);
   });
 
