@@ -87,8 +87,8 @@ const location = (description: string) => text(8192, description);
 export const copyOptionFields = {
   src: location("Source of the copy"),
   dest: location("Destination of the copy"),
-  srcPattern: text(8192, "Regular expression: copies only files that match"),
-  groupBy: text(8192, "Regular expression with a group: concatenates the files that match"),
+  srcPattern: text(8192, "Regular expression in RE2 syntax: copies only files that match"),
+  groupBy: text(8192, "Regular expression in RE2 syntax with a group: concatenates the files that match"),
   targetSize: count(1, MAX_INT, "Size in MiB of the files that groupBy writes"),
   outputCodec: word("gzip, gz, lzo, snappy or none"),
   s3ServerSideEncryption: flag("Encrypt at rest"),

@@ -1,6 +1,7 @@
 import { RE2JS, RE2JSException } from "re2js";
+import { shownValue } from "../../../lib/shown-value.ts";
 import { CopyArgumentError } from "../options/copy-argument-error.ts";
-import { translatePattern } from "./translate-pattern.ts";
+import { findJavaSyntax } from "./java-syntax.ts";
 
 /** A regular expression that the whole URI of a file has to match. */
 export interface PathPattern {
@@ -14,20 +15,26 @@ const LONGEST = 8192;
 /** Bounds the work for each character of a URI. */
 const LARGEST_PROGRAM = 10_000;
 
-/** Throws a `CopyArgumentError` if the expression is wrong or cannot be translated to RE2. */
-export function compilePathPattern(source: string): PathPattern {
-  if (source.length > LONGEST) throw tooLarge();
-  const compiled = compile(String.raw`\A(?:${translatePattern(source)})\z`);
-  if (compiled.programSize() > LARGEST_PROGRAM) throw tooLarge();
+/** `option` names the pattern in the `CopyArgumentError` that is thrown if it is wrong. */
+export function compilePathPattern(option: string, source: string): PathPattern {
+  if (source.length > LONGEST) throw tooLarge(option);
+  const construct = findJavaSyntax(source);
+  if (construct !== null) {
+    throw new CopyArgumentError(`${option} uses ${construct}, which is not supported: write it in RE2 syntax.`);
+  }
+  // Compiled alone first: an error quotes only what the user wrote, and `a)(b` is one.
+  compile(option, source);
+  const compiled = compile(option, String.raw`\A(?:${source})\z`);
+  if (compiled.programSize() > LARGEST_PROGRAM) throw tooLarge(option);
   return new Re2Pattern(compiled);
 }
 
 /** §4.4: without a group there is nothing to group by. */
-export function compileGroupPattern(source: string): PathPattern {
-  const pattern = compilePathPattern(source);
+export function compileGroupPattern(option: string, source: string): PathPattern {
+  const pattern = compilePathPattern(option, source);
   if (pattern.groupCount > 0) return pattern;
   throw new CopyArgumentError(
-    "--groupBy must contain a group in parentheses, whose text names the output file: for example .*/(\\d+)/.*",
+    `${option} must contain a group in parentheses, whose text names the output file: for example .*/(\\d+)/.*`,
   );
 }
 
@@ -63,15 +70,16 @@ class Re2Pattern implements PathPattern {
   }
 }
 
-function compile(translated: string): RE2JS {
+function compile(option: string, source: string): RE2JS {
   try {
-    return RE2JS.compile(translated);
+    return RE2JS.compile(source);
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    throw new CopyArgumentError(`The regular expression is not understood: ${error.message}.`, { cause: error });
+    const problem = shownValue(error.message);
+    throw new CopyArgumentError(`${option} must be a regular expression in RE2 syntax: ${problem}`, { cause: error });
   }
 }
 
-function tooLarge(): CopyArgumentError {
-  return new CopyArgumentError("The regular expression is too large: use fewer or smaller repetitions.");
+function tooLarge(option: string): CopyArgumentError {
+  return new CopyArgumentError(`${option} is too large: use fewer or smaller repetitions.`);
 }

@@ -17,8 +17,8 @@ export class SourceSelection {
     { srcScheme = null }: Pick<PlanContext, "srcScheme">,
     summary: PlanSummary,
   ) {
-    if (groupBy !== null) this.#pattern = compileGroupPattern(groupBy);
-    else this.#pattern = srcPattern === null ? null : compilePathPattern(srcPattern);
+    if (groupBy !== null) this.#pattern = compileGroupPattern("--groupBy", groupBy);
+    else this.#pattern = srcPattern === null ? null : compilePathPattern("--srcPattern", srcPattern);
     this.#isGrouped = groupBy !== null;
     this.#srcScheme = srcScheme;
     this.#summary = summary;
