@@ -124,6 +124,11 @@ describe("values", () => {
     ["HEADGATE_HOST", "http://here", "must be an IP address or a host name"],
     ["HEADGATE_DATA_DIR", "~/data", "must be a path"],
     ["HEADGATE_ADMIN_EMAIL", "ada", "must be an e-mail address"],
+    [
+      "HEADGATE_ADMIN_EMAIL",
+      "ada@example.com/x",
+      "must be an e-mail address of at most 254 characters, without slashes",
+    ],
     ["HEADGATE_IDENTIFIER_PREFIX", "Svc", "must be 1 to 16 lower-case letters and digits"],
     ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1/8", "must be a comma-separated list of IP addresses or CIDR blocks"],
     ["HEADGATE_TRUSTED_PROXIES", "010.0.0.1", "must be a comma-separated list of IP addresses or CIDR blocks"],

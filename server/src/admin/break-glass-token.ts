@@ -5,7 +5,7 @@ import { setFeatures } from "../accounts/set-features.ts";
 import { readFeatures } from "../accounts/store/features.ts";
 import { adminTokenFile } from "../config.ts";
 import { Fault } from "../lib/fault.ts";
-import { jsonOption, parseEmail, parseHours, parseId } from "./arguments.ts";
+import { jsonOption, parseHours, parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
@@ -27,11 +27,7 @@ export function breakGlassTokenCommand(cli: Cli): Command {
   return new Command("break-glass-token")
     .description("create a new token for a system-admin")
     .option("--account <id>", "the account (default: the first)", parseId)
-    .option(
-      "--email <email>",
-      "the system-admin (default: the first operator, or else the oldest system-admin)",
-      parseEmail,
-    )
+    .option("--email <email>", "the system-admin (default: the first operator, or else the oldest system-admin)")
     .option(
       "--hours <n>",
       "keep the current token and let the new one expire after n hours; without it, the new token replaces the current one",

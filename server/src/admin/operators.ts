@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import { Fault } from "../lib/fault.ts";
-import { parseEmail } from "./arguments.ts";
 import type { Cli } from "./cli.ts";
 import { printable } from "./format-table.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
@@ -18,7 +17,7 @@ export function operatorRevokeCommand(cli: Cli): Command {
 function operatorCommand(cli: Cli, name: string, description: string, isOperator: boolean): Command {
   return new Command(name)
     .description(description)
-    .argument("<email>", "a member of the first account", parseEmail)
+    .argument("<email>", "a member of the first account")
     .action((email: string) =>
       withSession(cli, async (session) => {
         const firstId = await requireFirstAccount(session);

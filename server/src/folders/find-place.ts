@@ -21,15 +21,15 @@ export async function findPlace(
   if (location.length > MAX_LOCATION_LENGTH) {
     throw invalid(field, `must have at most ${MAX_LOCATION_LENGTH} characters`);
   }
-  const { readings } = parseLocation(field, location);
-  const possible = readings.filter(({ names }) => names.length <= MAX_DEPTH);
-  const row = await findPlaceRow(reader, type, { readings: possible });
+  const parsed = parseLocation(field, location);
+  if (parsed.names.length > MAX_DEPTH) return undefined;
+  const row = await findPlaceRow(reader, type, parsed);
   if (row === undefined) return undefined;
-  const { folder, names, homeId, email } = row;
+  const { folder, homeId, email } = row;
   if (folder === null) return rootPlace(type, homeId, email);
   return {
     place: placeOf(folder),
-    location: [rootLocation(email), ...names].join("/"),
+    location: [rootLocation(email), ...parsed.names].join("/"),
     policyObject: policyObjectOf(folder),
     folder,
   };

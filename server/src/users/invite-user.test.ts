@@ -142,6 +142,8 @@ describe("POST users/invite_new", () => {
     [{}, /^invitee_email is required/],
     [{ invitee_email: "" }, /^invitee_email must be an e-mail address/],
     [{ invitee_email: "no-at-sign" }, /^invitee_email must be an e-mail address/],
+    [{ invitee_email: "a/b@c" }, /^invitee_email must be an e-mail address without slashes/],
+    [{ invitee_email: "a@b/c", user_type: "service" }, /^invitee_email must be an e-mail address without slashes/],
     [{ invitee_email: "a@b,c@d" }, /^invitee_email must be an e-mail address/],
     [{ invitee_email: "a b@c" }, /^invitee_email must be an e-mail address/],
     [{ invitee_email: "a\u0007@c" }, /^invitee_email must be an e-mail address/],

@@ -16,7 +16,8 @@ import type { GroupRow } from "./store/groups.ts";
 import { MAX_EMAIL_LENGTH } from "./user-status.ts";
 
 const DEFAULT_GROUP = "system-user";
-const EMAIL = /^[^\s,@\p{Cc}]+@[^\s,@\p{Cc}]+$/u;
+/** Without slashes, because an address is one part of a location: `Users/<e-mail>`. */
+const EMAIL = /^[^\s,/@\p{Cc}]+@[^\s,/@\p{Cc}]+$/u;
 
 /**
  * Invites a person, who becomes a user by accepting, or creates a service user. The code or token is only in this
@@ -50,7 +51,9 @@ export const inviteUser = operation({
 
   async handle({ body, caller, change, deny }) {
     const { invitee_email: email, user_type: userType = "regular" } = body;
-    if (!EMAIL.test(email)) throw invalid("invitee_email", "must be an e-mail address, such as ada@example.com");
+    if (!EMAIL.test(email)) {
+      throw invalid("invitee_email", "must be an e-mail address without slashes, such as ada@example.com");
+    }
     const { accountId } = caller;
     const references = parseReferences((body.groups ?? "").trim() || DEFAULT_GROUP);
     return change(

@@ -24,58 +24,39 @@ export interface PlaceRow {
   /** The membership whose home the root is; null: `Common`. */
   homeId: number | null;
   email: string | null;
-  /** The folders below the root, from the top. */
-  names: string[];
   /** Null: the root itself. */
   folder: FolderRow | null;
 }
 
-type FlatPlaceRow = Pick<PlaceRow, "email"> & { rootHomeId: number | null; skip: number } & {
+type FlatPlaceRow = Pick<PlaceRow, "email"> & { rootHomeId: number | null } & {
   [Column in keyof FolderRow]: FolderRow[Column] | null;
 };
 
-/**
- * The first reading of the location that exists. The names of every reading are the end of the longest one, so the
- * statement gets only these, and for each reading how many of them to skip.
- */
 export async function findPlaceRow(
   reader: Queryable,
   type: FolderType,
-  { readings }: Location,
+  { email: givenEmail, names }: Location,
 ): Promise<PlaceRow | undefined> {
-  const [longest] = readings;
-  if (longest === undefined) return undefined;
-  const { names } = longest;
   const [row] = await reader.query<FlatPlaceRow>(
-    `with recursive root as (
-       select g.reading, g.skip, m.email, m.membership_id as home_id
-         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, reading)
-        cross join lateral member_with_email(g.email) m
+    `with recursive walk as (
+       select m.email, m.membership_id as home_id, null::bigint as folder_id, 0 as at from member_with_email($1) m
        union all
-       select g.reading, g.skip, null, null
-         from unnest($1::text[], $2::integer[]) with ordinality as g (email, skip, reading) where g.email is null),
-     walk as (
-       select r.reading, r.skip, r.email, r.home_id, null::bigint as folder_id, r.skip as at from root r
+       select null, null, null, 0 where $1::text is null
        union all
-       select w.reading, w.skip, w.email, w.home_id, f.id, w.at + 1
+       select w.email, w.home_id, f.id, w.at + 1
          from walk w join folder f
-           on f.type = $4 and f.place_parent = coalesce(w.folder_id, 0)
+           on f.type = $3 and f.place_parent = coalesce(w.folder_id, 0)
           and f.place_home = case when w.folder_id is null then coalesce(w.home_id, 0) else 0 end
-          and f.name = ($3::text[])[w.at + 1]
-        where w.at < cardinality($3::text[]))
-     select w.email, w.skip, w.home_id as "rootHomeId", ${COLUMNS}
+          and f.name = ($2::text[])[w.at + 1]
+        where w.at < cardinality($2::text[]))
+     select w.email, w.home_id as "rootHomeId", ${COLUMNS}
        from walk w left join folder f on f.id = w.folder_id
-      where w.at = cardinality($3::text[]) order by w.reading limit 1`,
-    [
-      readings.map(({ email }) => email),
-      readings.map((reading) => names.length - reading.names.length),
-      [...names],
-      type,
-    ],
+      where w.at = cardinality($2::text[])`,
+    [givenEmail, [...names], type],
   );
   if (row === undefined) return undefined;
-  const { rootHomeId: homeId, email, skip, ...folder } = row;
-  return { homeId, email, names: names.slice(skip), folder: isFolder(folder) ? folder : null };
+  const { rootHomeId: homeId, email, ...folder } = row;
+  return { homeId, email, folder: isFolder(folder) ? folder : null };
 }
 
 function isFolder(row: { [Column in keyof FolderRow]: FolderRow[Column] | null }): row is FolderRow {
