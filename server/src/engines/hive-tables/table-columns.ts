@@ -37,7 +37,7 @@ export function sparkColumns(text: string): TableColumn[] | undefined {
     if (!isRecord(schema) || !Array.isArray(schema["fields"])) return undefined;
     return schema["fields"].map((field) => sparkColumn(field, 0));
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof UnknownType) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
@@ -57,13 +57,11 @@ function joinedText(parameters: ReadonlyMap<string, string>): string | undefined
   return parts.includes(undefined) ? undefined : parts.join("");
 }
 
-class UnknownType extends Error {}
-
 /** Spark itself parses types recursively and would fail at such a depth. */
 const MAX_TYPE_DEPTH = 200;
 
 function sparkColumn(field: unknown, depth: number): TableColumn {
-  if (!isRecord(field) || typeof field["name"] !== "string") throw new UnknownType();
+  if (!isRecord(field) || typeof field["name"] !== "string") throw new SyntaxError();
   const metadata = isRecord(field["metadata"]) ? field["metadata"] : {};
   const { [REAL_TYPE]: realType, comment } = metadata;
   return {
@@ -85,7 +83,7 @@ export const SQL_NAMES: ReadonlyMap<string, string> = new Map([
 
 function typeText(type: unknown, depth: number): string {
   if (typeof type === "string") return SQL_NAMES.get(type) ?? type;
-  if (!isRecord(type) || depth === MAX_TYPE_DEPTH) throw new UnknownType();
+  if (!isRecord(type) || depth === MAX_TYPE_DEPTH) throw new SyntaxError();
   const inner = (of: unknown): string => typeText(of, depth + 1);
   switch (type["type"]) {
     case "array":
@@ -93,7 +91,7 @@ function typeText(type: unknown, depth: number): string {
     case "map":
       return `map<${inner(type["keyType"])},${inner(type["valueType"])}>`;
     case "struct": {
-      if (!Array.isArray(type["fields"])) throw new UnknownType();
+      if (!Array.isArray(type["fields"])) throw new SyntaxError();
       return `struct<${type["fields"]
         .map((field) => sparkColumn(field, depth + 1))
         .map(({ name, type: of }) => `${name}:${of}`)
@@ -102,7 +100,7 @@ function typeText(type: unknown, depth: number): string {
     case "udt":
       return inner(type["sqlType"] ?? "void");
     default:
-      throw new UnknownType();
+      throw new SyntaxError();
   }
 }
 

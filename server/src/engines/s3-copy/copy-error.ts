@@ -1,4 +1,4 @@
 /** A failure of a copy, with one line for the user who submitted it. */
 export class CopyError extends Error {
-  override readonly name = "CopyError";
+  override readonly name: string = "CopyError";
 }

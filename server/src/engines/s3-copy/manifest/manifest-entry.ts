@@ -9,11 +9,6 @@ export interface ManifestEntry {
   readonly size: number;
 }
 
-/** A manifest cannot be used. The message is one line. */
-export class ManifestError extends Error {
-  override readonly name = "ManifestError";
-}
-
 export function formatEntry({ path, baseName, srcDir, size }: ManifestEntry): string {
   return JSON.stringify({ path, baseName, srcDir, size });
 }

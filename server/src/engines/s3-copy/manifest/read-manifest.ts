@@ -1,6 +1,7 @@
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { ManifestError, parseEntry, type ManifestEntry } from "./manifest-entry.ts";
+import { CopyError } from "../copy-error.ts";
+import { parseEntry, type ManifestEntry } from "./manifest-entry.ts";
 
 /** A manifest comes from users, so it may be a decompression bomb. */
 export interface ManifestLimits {
@@ -33,7 +34,7 @@ export async function* readManifest(
       lineNumber += 1;
       if (line.trim() === "") continue;
       const entry = parseEntry(line);
-      if (typeof entry === "string") throw new ManifestError(`Line ${lineNumber} of the manifest ${entry}.`);
+      if (typeof entry === "string") throw new CopyError(`Line ${lineNumber} of the manifest ${entry}.`);
       yield entry;
     }
   }
@@ -56,12 +57,12 @@ async function* decompress(compressed: AsyncIterable<Uint8Array>, limits: Manife
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
       bytesOut += chunk.length;
       if (bytesOut > limits.totalBytes || bytesOut > limits.freeBytes + limits.ratio * bytesIn) {
-        throw new ManifestError("The manifest is too large when it is decompressed.");
+        throw new CopyError("The manifest is too large when it is decompressed.");
       }
       yield chunk;
     }
   } catch (error) {
-    if (isZlibError(error)) throw new ManifestError("The manifest is not a complete gzip file.", { cause: error });
+    if (isZlibError(error)) throw new CopyError("The manifest is not a complete gzip file.", { cause: error });
     throw sourceError ?? error;
   }
 }
@@ -79,7 +80,7 @@ async function* splitLines(chunks: AsyncIterable<Buffer>, limitBytes: number): A
     const lines = end === 0 ? [] : decode(text.subarray(0, end - 1)).split("\n");
     rest = Buffer.from(text.subarray(end));
     if (rest.length > limitBytes || lines.some((line) => line.length > limitBytes)) {
-      throw new ManifestError(`The manifest has a line of more than ${limitBytes} bytes.`);
+      throw new CopyError(`The manifest has a line of more than ${limitBytes} bytes.`);
     }
     yield lines;
   }
@@ -90,6 +91,6 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new ManifestError("The manifest is not UTF-8 text.", { cause: error });
+    throw new CopyError("The manifest is not UTF-8 text.", { cause: error });
   }
 }

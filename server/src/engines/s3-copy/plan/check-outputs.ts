@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CopyPlanError } from "./copy-plan-error.ts";
+import { CopyError } from "../copy-error.ts";
 import { quoted, type DestinationScheme } from "./output-names.ts";
 import { decodeOutput } from "./output-record.ts";
 import type { PlannedOutput, SourceFile } from "./planned-output.ts";
@@ -51,14 +51,14 @@ export async function checkOutputs(
   }
 }
 
-export function manifestClash(name: string): CopyPlanError {
-  return new CopyPlanError(`${name}: the manifest would replace this file; name another --outputManifest`);
+export function manifestClash(name: string): CopyError {
+  return new CopyError(`${name}: the manifest would replace this file; name another --outputManifest`);
 }
 
 /** The size of an output whose compression changes is known only when it is written. */
 export function checkSize({ name, bytes, recoding }: PlannedOutput, largestBytes: number | null): void {
   if (largestBytes === null || recoding !== null || bytes <= largestBytes) return;
-  throw new CopyPlanError(
+  throw new CopyError(
     `${quoted(name)} would be larger than ${largestBytes / GIB} GiB, the most that S3 accepts in one request: ` +
       "remove --disableMultipartUpload.",
   );
@@ -79,7 +79,7 @@ export interface SortedPlan {
 async function refuse(one: NamedOutput, two: NamedOutput, plan: SortedPlan, problem: string): Promise<void> {
   const [first, second] = [await firstSource(one, plan), await firstSource(two, plan)];
   if (first?.uri === second?.uri) return;
-  throw new CopyPlanError(`${quoted(first?.uri ?? "")} and ${quoted(second?.uri ?? "")} ${problem}.`);
+  throw new CopyError(`${quoted(first?.uri ?? "")} and ${quoted(second?.uri ?? "")} ${problem}.`);
 }
 
 async function firstSource(

@@ -1,7 +1,7 @@
 import { bytesPerMiB } from "../../../lib/size-text.ts";
 import { codecOf, type KnownCodec } from "../codecs/codec-table.ts";
 import type { CopyOptions } from "../options/copy-options.ts";
-import { CopyPlanError } from "./copy-plan-error.ts";
+import { CopyError } from "../copy-error.ts";
 import {
   checkDecodable,
   folderOf,
@@ -90,9 +90,9 @@ class Group {
 
   #endPart(isOneOfSeveral: boolean): GroupedOutput {
     const part = this.#part;
-    if (part === undefined) throw new CopyPlanError("a group of the plan is empty");
+    if (part === undefined) throw new CopyError("a group of the plan is empty");
     if (part.indexed !== null && part.count > 1) {
-      throw new CopyPlanError(
+      throw new CopyError(
         `${quoted(part.indexed.uri)} cannot be concatenated with other files: Parquet and ORC files have an index at ` +
           "their end. Exclude them from --groupBy.",
       );
@@ -111,7 +111,7 @@ class Group {
 
   #checkCompression({ uri }: SourceFile, codec: KnownCodec | null): void {
     if (this.#rules.outputCodec !== null || codec === this.#codec) return;
-    throw new CopyPlanError(
+    throw new CopyError(
       `${quoted(this.#first.uri)} and ${quoted(uri)} are in one group but compressed differently: add --outputCodec, ` +
         "or change --groupBy.",
     );

@@ -1,5 +1,6 @@
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../../object-store/object-uri.ts";
-import { ManifestError, type ManifestEntry } from "../manifest/manifest-entry.ts";
+import { CopyError } from "../copy-error.ts";
+import type { ManifestEntry } from "../manifest/manifest-entry.ts";
 import { withoutLastSlashes } from "./output-names.ts";
 import type { SourceFile } from "./planned-output.ts";
 
@@ -40,10 +41,10 @@ function sourceOf({ path, srcDir, size }: ManifestEntry): SourceFile {
   try {
     [uri, folder] = [formatObjectUri(readUri(path)), folderOf(readUri(srcDir))];
   } catch (error) {
-    throw new ManifestError(`The manifest has a path or srcDir that is not an address of a file: ${messageOf(error)}.`);
+    throw new CopyError(`The manifest has a path or srcDir that is not an address of a file: ${messageOf(error)}.`);
   }
   if (!uri.startsWith(folder) || uri.length === folder.length) {
-    throw new ManifestError(`The manifest has a path that is not below its srcDir: ${JSON.stringify(uri)}.`);
+    throw new CopyError(`The manifest has a path that is not below its srcDir: ${JSON.stringify(uri)}.`);
   }
   return { uri, name: uri.slice(folder.length), size, modifiedMs: 0, etag: null, storageClass: null };
 }

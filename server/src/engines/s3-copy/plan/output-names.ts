@@ -1,6 +1,6 @@
 import { codecOf, extensionOf, isDecoded, notDecoded, type KnownCodec } from "../codecs/codec-table.ts";
 import type { OutputCodec } from "../options/copy-options.ts";
-import { CopyPlanError } from "./copy-plan-error.ts";
+import { CopyError } from "../copy-error.ts";
 import type { Recoding, SourceFile } from "./planned-output.ts";
 
 export type DestinationScheme = "s3" | "hdfs" | "file";
@@ -43,7 +43,7 @@ export function recodingOf(
 /** Throws if an output codec is asked for and the source's own compression cannot be decoded. */
 export function checkDecodable({ uri }: SourceFile, codec: KnownCodec | null, outputCodec: OutputCodec | null): void {
   if (outputCodec === null || codec === null || isDecoded(codec)) return;
-  throw new CopyPlanError(`${quoted(uri)}: ${notDecoded(codec)}, or exclude it by a pattern.`);
+  throw new CopyError(`${quoted(uri)}: ${notDecoded(codec)}, or exclude it by a pattern.`);
 }
 
 /** Most names need only this test. */
@@ -65,7 +65,7 @@ export function checkName(name: string, scheme: DestinationScheme, source: Sourc
   const rule = scheme === "s3" ? undefined : brokenRule(name, scheme);
   if (rule === undefined) return;
   const where = scheme === "hdfs" ? "HDFS" : "a folder";
-  throw new CopyPlanError(
+  throw new CopyError(
     `${quoted(source.uri)} cannot be copied to ${where}: its path ${rule}. Rename it, or exclude it.`,
   );
 }

@@ -1,5 +1,5 @@
 import type { Codec } from "../codecs/codec-table.ts";
-import { CopyPlanError } from "./copy-plan-error.ts";
+import { CopyError } from "../copy-error.ts";
 import type { PlannedOutput, Recoding, SourceFile } from "./planned-output.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import { decodeSource, SEPARATOR, sourceKey, sourceValue } from "./source-record.ts";
@@ -38,7 +38,7 @@ export function decodeOutput(name: string, value: string, members: SortedRecords
     return new SingleOutput(name, decodeSource(value.slice(2, end), value.slice(end + 1)), recoding);
   }
   const [offset = 0, count = 0, bytes = 0] = value.slice(2).split(" ").map(Number);
-  if (members === null) throw new CopyPlanError("a group of the plan has no members");
+  if (members === null) throw new CopyError("a group of the plan has no members");
   return new GroupOutput({ name, offset, bytes, recoding, sourceCount: count }, members);
 }
 

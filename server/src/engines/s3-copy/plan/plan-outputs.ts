@@ -14,7 +14,7 @@ import { SourceSelection } from "./source-selection.ts";
 
 /**
  * Plans the outputs of a copy. `sources` are pages in no particular order. Throws a `CopyArgumentError` if a pattern is
- * wrong, and a `CopyPlanError` while it is iterated.
+ * wrong, and a `CopyError` while it is iterated.
  *
  * A plain copy yields each output as soon as its source is listed. If names change, sources may repeat, or files may have
  * to be skipped, the plan is complete before the first output, and comes in the byte order of names:

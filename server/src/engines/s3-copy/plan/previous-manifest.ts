@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { formatEntry, ManifestError, parseEntry, type ManifestEntry } from "../manifest/manifest-entry.ts";
+import { CopyError } from "../copy-error.ts";
+import { formatEntry, parseEntry, type ManifestEntry } from "../manifest/manifest-entry.ts";
 import { compareUtf8 } from "../../../lib/compare-utf8.ts";
 import type { SourceFile } from "./planned-output.ts";
 import { RecordSorter } from "../sorted-file/record-sorter.ts";
@@ -79,6 +80,6 @@ export function* readEntries(sorted: SortedRecords): Generator<ManifestEntry> {
 
 function entryOf(value: string): ManifestEntry {
   const entry = parseEntry(value);
-  if (typeof entry === "string") throw new ManifestError(`A stored entry of the manifest ${entry}.`);
+  if (typeof entry === "string") throw new CopyError(`A stored entry of the manifest ${entry}.`);
   return entry;
 }
