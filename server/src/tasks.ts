@@ -9,6 +9,7 @@ import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import type { PeriodicTask } from "./lib/periodic.ts";
 import { sealedColumns } from "./sealed-columns.ts";
+import { pruneInvitations } from "./users/prune-invitations.ts";
 
 export interface TaskServices {
   db: Database;
@@ -82,6 +83,7 @@ export function periodicTasks({
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },
     { name: "retention", everySeconds: 600, run: () => pruneExpired(db, clock, retention) },
+    { name: "invitations", everySeconds: 600, run: () => pruneInvitations(db, clock) },
     { name: "command files", everySeconds: 600, run: pruneFiles },
     { name: "copies", everySeconds: 10, run: cleanUpCopies },
     { name: "publish", everySeconds: 1, run: publish },

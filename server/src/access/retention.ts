@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
-import { deleteAuditBefore, deleteExpiredTokens, deleteIdempotencyBefore, deleteInvitationsBefore } from "./store.ts";
+import { deleteAuditBefore, deleteExpiredTokens, deleteIdempotencyBefore } from "./store.ts";
 
 export interface Retention {
   auditDays: number;
@@ -8,11 +8,9 @@ export interface Retention {
 }
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const ENDED_INVITATION_DAYS = 30;
+export const DAY_MS = 24 * HOUR_MS;
 const BATCH = 1000;
 
-/** Deletes expired rows in small batches, so that no delete holds locks for long or writes too much at once. */
 export async function pruneExpired(
   db: Database,
   clock: Clock,
@@ -22,9 +20,9 @@ export async function pruneExpired(
   await inBatches((limit) => deleteAuditBefore(db.system, new Date(now - auditDays * DAY_MS), limit));
   await inBatches((limit) => deleteIdempotencyBefore(db.system, new Date(now - idempotencyHours * HOUR_MS), limit));
   await inBatches((limit) => deleteExpiredTokens(db.system, new Date(now), limit));
-  await inBatches((limit) => deleteInvitationsBefore(db.system, new Date(now - ENDED_INVITATION_DAYS * DAY_MS), limit));
 }
 
-async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<void> {
+/** Small batches, so that no delete holds locks for long or writes too much at once. */
+export async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<void> {
   while ((await deleteSome(BATCH)) === BATCH);
 }

@@ -163,17 +163,54 @@ export async function deleteIdempotencyBefore(system: Queryable, before: Date, l
   return rows.length;
 }
 
+export interface NewToken {
+  membershipId: number;
+  sha256: Buffer;
+}
+
+/**
+ * Gives each membership a new token. All its earlier tokens, including those still valid from an earlier reset, end
+ * when the overlap ends. The memberships must be locked.
+ */
+export function replaceTokens(tx: Tx, tokens: readonly NewToken[], overlapMinutes: number): void {
+  const membershipIds = tokens.map(({ membershipId }) => membershipId);
+  tx.send(
+    `update api_token set expires_at = least(expires_at, now() + make_interval(mins => $2))
+      where membership_id = any ($1) and (expires_at is null or expires_at > now())`,
+    [membershipIds, overlapMinutes],
+  );
+  tx.send(
+    `insert into api_token (membership_id, sha256)
+     select membership_id, sha256 from unnest($1::bigint[], $2::bytea[]) as t (membership_id, sha256)`,
+    [membershipIds, tokens.map(({ sha256 }) => sha256)],
+  );
+}
+
+/** Adds a token next to the member's own, until it expires. */
+export async function insertTemporaryToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
+  await tx.query(
+    `insert into api_token (account_id, membership_id, sha256, expires_at)
+     select account_id, id, $2, now() + make_interval(hours => $3) from membership where id = $1`,
+    [membershipId, sha256, hours],
+  );
+}
+
+/** Replaces the member's own token, which ends. Returns the SHA-256 of that token. */
+export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<Buffer | undefined> {
+  const [replaced] = await tx.query<{ sha256: Buffer }>(
+    "delete from api_token where membership_id = $1 and expires_at is null returning sha256",
+    [membershipId],
+  );
+  await tx.query(
+    "insert into api_token (account_id, membership_id, sha256) select account_id, id, $2 from membership where id = $1",
+    [membershipId, sha256],
+  );
+  return replaced?.sha256;
+}
+
 export async function deleteExpiredTokens(system: Queryable, before: Date, limit: number): Promise<number> {
   const rows = await system.query(
     `delete from api_token where id in (select id from api_token where expires_at < $1 limit $2) returning 1`,
-    [before, limit],
-  );
-  return rows.length;
-}
-
-export async function deleteInvitationsBefore(system: Queryable, before: Date, limit: number): Promise<number> {
-  const rows = await system.query(
-    `delete from invitation where id in (select id from invitation where expires_at < $1 limit $2) returning 1`,
     [before, limit],
   );
   return rows.length;

@@ -1,8 +1,9 @@
 import { insertBuiltInGroups } from "../access/groups/store.ts";
+import { insertMember } from "../access/members/store.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
-import { insertAccount, insertFirstAdmin, type NewAccount } from "./store/new-account.ts";
+import { insertAccount, type NewAccount } from "./store/new-account.ts";
 
 /** The input for a new account, created by the API, the first start or the operator. */
 export interface NewAccountInput {
@@ -32,12 +33,15 @@ export async function createAccountWithAdmin(
   const groups = await insertBuiltInGroups(tx, accountId);
   const adminGroupId = groups.get("system-admin");
   if (adminGroupId === undefined) throw new Error("a new account has no system-admin group");
-  const userId = await insertFirstAdmin(tx, {
-    accountId,
-    adminGroupId,
-    tokenSha256: tokenSha256(token),
+  const admin = await insertMember(tx, {
     ...input.admin,
+    accountId,
+    state: "active",
+    userType: "regular",
+    groupIds: [adminGroupId],
+    tokenSha256: tokenSha256(token),
   });
+  if (admin === undefined) throw new Error("a new account already has a member");
   await input.addDefaults(tx, accountId);
-  return { accountId, userId, groups: ["system-admin", "everyone"], token };
+  return { accountId, userId: admin.user_id, groups: ["system-admin", "everyone"], token };
 }

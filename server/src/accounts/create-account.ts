@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
+import { sendFirstWhitelistedIp } from "../access/whitelist/store.ts";
 import { Id } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
@@ -10,7 +11,7 @@ import type { AccountServices } from "./account-services.ts";
 import { newSettings } from "./account-settings.ts";
 import { givenCredentials, sealCredentials, type GivenCredentials } from "./credentials.ts";
 import { createAccountWithAdmin } from "./create-account-with-admin.ts";
-import { lockAndCountCreated, planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/new-account.ts";
+import { lockAndCountCreated, planOf, sendCredentials } from "./store/new-account.ts";
 
 /** §4.12 Create. The caller becomes the new account's first system-admin, with a token of its own for it. */
 export const createAccount = operation({

@@ -1,6 +1,7 @@
+import { deleteUsersWithoutAccount, lockUsersOf } from "../access/members/store.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, notFound } from "../lib/fault.ts";
-import { deleteAccountRow, deleteUsersWithoutAccount, firstAccountId, lockUsersOf } from "./store/operator.ts";
+import { deleteAccountRow, firstAccountId } from "./store/operator.ts";
 
 /**
  * Deletes an account with everything in it, and its users who have no other account. The first account belongs to the

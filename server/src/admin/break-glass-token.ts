@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { insertTemporaryToken, replaceToken } from "../access/store.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import { setFeatures } from "../accounts/set-features.ts";
 import { readFeatures } from "../accounts/store/features.ts";
@@ -9,7 +10,7 @@ import { jsonOption, parseHours, parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
-import { insertTemporaryToken, listAdmins, replaceToken, sendAudit, type Admin } from "./store.ts";
+import { listAdmins, sendAudit, type Admin } from "./store.ts";
 
 interface Options extends OutputOptions {
   account?: number;

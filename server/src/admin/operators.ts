@@ -1,9 +1,10 @@
 import { Command } from "commander";
+import { setOperator } from "../access/members/store.ts";
 import { Fault } from "../lib/fault.ts";
 import type { Cli } from "./cli.ts";
 import { printable } from "./format-table.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
-import { listOperators, sendAudit, setOperator } from "./store.ts";
+import { listOperators, sendAudit } from "./store.ts";
 
 /** Only these commands set the operator flag, and only on members of the first account. */
 export function operatorGrantCommand(cli: Cli): Command {

@@ -1,3 +1,4 @@
+import { recordAudit } from "../access/audit/store.ts";
 import type { Queryable, Tx } from "../db/database.ts";
 
 /** Statements of the command line only; those shared with the API are in its slices. */
@@ -5,12 +6,7 @@ const OPERATOR = "operator (command line)";
 
 /** There is no login on a command line: anyone who can read the data directory or DATABASE_URL is the operator. */
 export function sendAudit(tx: Tx, accountId: number, operation: string, object: string | null): void {
-  tx.send(`insert into audit_event (account_id, email, operation, object, outcome) values ($1, $2, $3, $4, 'done')`, [
-    accountId,
-    OPERATOR,
-    operation,
-    object,
-  ]);
+  recordAudit(tx, { accountId, userId: null, email: OPERATOR, address: null, requestId: null }, operation, object);
 }
 
 export interface AccountName {
@@ -26,16 +22,6 @@ export async function findAccount(system: Queryable, accountId: number): Promise
     [accountId],
   );
   return row;
-}
-
-/** False if the account has no such member. */
-export async function setOperator(tx: Tx, accountId: number, email: string, isOperator: boolean): Promise<boolean> {
-  const rows = await tx.query(
-    `update membership m set is_operator = $3 from app_user u
-      where u.id = m.user_id and m.account_id = $1 and lower(u.email) = lower($2) returning m.id`,
-    [accountId, email, isOperator],
-  );
-  return rows.length > 0;
 }
 
 export async function listOperators(system: Queryable): Promise<string[]> {
@@ -98,28 +84,6 @@ export async function listLockedOut(tx: Tx, accountId: number, limit: number): P
     [accountId, limit],
   );
   return { first: rows.map(({ email, address }) => ({ email, address })), count: rows[0]?.count ?? 0 };
-}
-
-/** Adds a token next to the member's own, until it expires. */
-export async function insertTemporaryToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
-  await tx.query(
-    `insert into api_token (account_id, membership_id, sha256, expires_at)
-     select account_id, id, $2, now() + make_interval(hours => $3) from membership where id = $1`,
-    [membershipId, sha256, hours],
-  );
-}
-
-/** Replaces the member's own token, which ends. Returns the SHA-256 of that token. */
-export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<Buffer | undefined> {
-  const [replaced] = await tx.query<{ sha256: Buffer }>(
-    "delete from api_token where membership_id = $1 and expires_at is null returning sha256",
-    [membershipId],
-  );
-  await tx.query(
-    "insert into api_token (account_id, membership_id, sha256) select account_id, id, $2 from membership where id = $1",
-    [membershipId, sha256],
-  );
-  return replaced?.sha256;
 }
 
 export interface Counts {

@@ -1,13 +1,14 @@
 import { Type } from "typebox";
 import { recordAudit } from "../access/audit/store.ts";
 import type { Limits } from "../access/limits.ts";
+import { insertMember } from "../access/members/store.ts";
 import { publicOperation, type WithDatabase } from "../access/operation.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import { checkName } from "../lib/name-rule.ts";
 import { codeSha256, isWellFormedCode, MAX_CODE_LENGTH } from "./invitation-code.ts";
-import { insertMember, takeInvitation } from "./store/invitations.ts";
+import { takeInvitation } from "./store/invitations.ts";
 
 /**
  * Makes the holder of the code a pending user of the account. Their token is refused until they are enabled. A user who

@@ -1,9 +1,9 @@
-import { hasActiveAdmin, lockAdmins } from "../access/members/store.ts";
+import { hasActiveAdmin, lockAdmins, setMemberState } from "../access/members/store.ts";
 import { operation } from "../access/operation.ts";
 import { parseReference } from "../access/reference.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { mayActOn } from "./may-act-on.ts";
-import { findTarget, setMemberState } from "./store/members.ts";
+import { findTarget } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";
 
 /** The opposite of §4.12 Enable: every token of the user in this account is refused until the user is enabled. */

@@ -1,7 +1,8 @@
+import { setMemberState } from "../access/members/store.ts";
 import { operation } from "../access/operation.ts";
 import { parseReference } from "../access/reference.ts";
 import { notFound } from "../lib/fault.ts";
-import { findTarget, setMemberState } from "./store/members.ts";
+import { findTarget } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";
 
 /** §4.12 Enable a user: enables a disabled user and approves a pending one; an active user is not changed. */

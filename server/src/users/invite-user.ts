@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Caller } from "../access/caller.ts";
 import { mayGrant } from "../access/grant-rules.ts";
+import { insertMember } from "../access/members/store.ts";
 import { USER_TYPES } from "../access/members/user-entry.ts";
 import { operation } from "../access/operation.ts";
 import { parseReferences, ReferenceList } from "../access/reference.ts";
@@ -11,7 +12,7 @@ import { notFound, invalid, Fault } from "../lib/fault.ts";
 import { Id, OneOf } from "../http/schema.ts";
 import { codeSha256, mintInvitationCode } from "./invitation-code.ts";
 import { resolveGroups } from "./resolve-groups.ts";
-import { findMemberState, insertInvitation, insertMember, isAccountNamed } from "./store/invitations.ts";
+import { findMemberState, insertInvitation, isAccountNamed } from "./store/invitations.ts";
 import type { GroupRow } from "./store/groups.ts";
 import { MAX_EMAIL_LENGTH } from "./user-status.ts";
 

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type { Caller } from "../access/caller.ts";
 import { operation } from "../access/operation.ts";
 import { isPermitted, type PermissionRow } from "../access/permission.ts";
+import { replaceTokens } from "../access/store.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import { OneOf } from "../http/schema.ts";
@@ -11,7 +12,6 @@ import { parseReferences, ReferenceList, type References } from "../access/refer
 import { mayTakeOver } from "./may-act-on.ts";
 import { resolveGroups } from "./resolve-groups.ts";
 import { findAndLockTargets, type TargetRow } from "./store/members.ts";
-import { replaceTokens } from "./store/tokens.ts";
 
 const OTHERS: PermissionRow = { groups: ["system-admin"], role: "svc_user:update" };
 const MAX_OVERLAP_MINUTES = 7 * 24 * 60;

@@ -1,8 +1,13 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { Caller } from "../caller.ts";
 
-/** The user in an audit row: a caller, or a user that is being created. */
-export type Actor = Pick<Caller, "accountId" | "userId" | "email" | "address" | "requestId">;
+/** Who makes the change: a caller, a user that is being created, or the operator on the command line. */
+export interface Actor {
+  readonly accountId: number;
+  readonly userId: number | null;
+  readonly email: string;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
 
 /**
  * Part of the transaction of the change. It is sent with the commit, so it costs no round trip, and if it fails nothing

@@ -120,3 +120,86 @@ export async function hasActiveAdmin(tx: Tx): Promise<boolean> {
   );
   return row?.there ?? false;
 }
+
+export interface NewMember {
+  accountId: number;
+  email: string;
+  /** The name of a user who is new to the installation; an existing one keeps theirs. */
+  name: string;
+  state: "pending" | "active";
+  userType: "regular" | "service";
+  isOperator?: boolean;
+  groupIds: readonly number[];
+  tokenSha256: Buffer;
+}
+
+export interface NewMemberRow {
+  id: number;
+  user_id: number;
+  email: string;
+}
+
+/**
+ * Inserts the user (or finds it by e-mail address), the membership, its groups and its token. Undefined if the user is
+ * already a member.
+ */
+export async function insertMember(tx: Tx, member: NewMember): Promise<NewMemberRow | undefined> {
+  const [row] = await tx.query<NewMemberRow>(
+    `with found_user as (
+       insert into app_user (email) values ($1)
+       on conflict (lower(email)) do update set email = app_user.email returning id, email),
+     new_membership as (
+       insert into membership (account_id, user_id, name, state, user_type, is_operator)
+       select $3, id, $2, $4, $5, $8 from found_user
+       on conflict on constraint membership_once do nothing returning id, user_id),
+     new_groups as (
+       insert into access_group_member (account_id, group_id, membership_id)
+       select $3, g.id, m.id from new_membership m, access_group g
+        where g.account_id = $3 and g.id = any ($6) for key share of g),
+     new_token as (
+       insert into api_token (account_id, membership_id, sha256) select $3, id, $7 from new_membership)
+     select m.id, m.user_id, u.email from new_membership m join found_user u on u.id = m.user_id`,
+    [
+      member.email,
+      member.name,
+      member.accountId,
+      member.state,
+      member.userType,
+      [...member.groupIds],
+      member.tokenSha256,
+      member.isOperator ?? false,
+    ],
+  );
+  return row;
+}
+
+export async function setMemberState(tx: Tx, id: number, state: "active" | "disabled"): Promise<void> {
+  await tx.query("update membership set state = $2 where id = $1", [id, state]);
+}
+
+/** False if the account has no such member. */
+export async function setOperator(tx: Tx, accountId: number, email: string, isOperator: boolean): Promise<boolean> {
+  const rows = await tx.query(
+    `update membership m set is_operator = $3 from app_user u
+      where u.id = m.user_id and m.account_id = $1 and lower(u.email) = lower($2) returning m.id`,
+    [accountId, email, isOperator],
+  );
+  return rows.length > 0;
+}
+
+/** Locks the users of an account, so that none of them joins another account meanwhile. */
+export async function lockUsersOf(tx: Tx, accountId: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select u.id from app_user u join membership m on m.user_id = u.id
+      where m.account_id = $1 order by u.id for update of u`,
+    [accountId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+export async function deleteUsersWithoutAccount(tx: Tx, userIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `delete from app_user u where u.id = any ($1) and not exists (select from membership m where m.user_id = u.id)`,
+    [userIds],
+  );
+}

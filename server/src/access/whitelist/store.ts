@@ -17,6 +17,14 @@ export async function insertWhitelistedIp(tx: Tx, entry: WhitelistEntry): Promis
   );
 }
 
+/** If the whitelist is enforced from the start, it contains the creator's address. */
+export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: string): void {
+  tx.send("insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2::text::cidr, $2)", [
+    accountId,
+    address,
+  ]);
+}
+
 export async function listWhitelistedIps(reader: Queryable): Promise<WhitelistedIpRow[]> {
   return reader.query("select id, account_id, given_text, created_at, updated_at from whitelisted_ip order by id");
 }

@@ -69,44 +69,6 @@ export async function lockAndCountCreated(tx: Tx, userId: number): Promise<numbe
   return row?.accounts ?? 0;
 }
 
-/** If the whitelist is enforced from the start, it contains the creator's address. */
-export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: string): void {
-  tx.send("insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2::text::cidr, $2)", [
-    accountId,
-    address,
-  ]);
-}
-
-export interface FirstAdmin {
-  accountId: number;
-  adminGroupId: number;
-  email: string;
-  name: string;
-  isOperator: boolean;
-  tokenSha256: Buffer;
-}
-
-/** Inserts the user (or finds it by e-mail address), an active membership, its place among the admins and its token. */
-export async function insertFirstAdmin(tx: Tx, admin: FirstAdmin): Promise<number> {
-  const [row] = await tx.query<{ user_id: number }>(
-    `with found_user as (
-       insert into app_user (email) values ($1)
-       on conflict (lower(email)) do update set email = app_user.email returning id),
-     new_membership as (
-       insert into membership (account_id, user_id, name, state, is_operator)
-       select $3, id, $2, 'active', $4 from found_user returning id, user_id),
-     new_member as (
-       insert into access_group_member (account_id, group_id, membership_id)
-       select $3, $5, id from new_membership),
-     new_token as (
-       insert into api_token (account_id, membership_id, sha256) select $3, id, $6 from new_membership)
-     select user_id from new_membership`,
-    [admin.email, admin.name, admin.accountId, admin.isOperator, admin.adminGroupId, admin.tokenSha256],
-  );
-  if (row === undefined) throw new Error("an insert returned no row");
-  return row.user_id;
-}
-
 /** Whether any account exists. Takes a lock: of two concurrent first starts, one creates the first account. */
 export async function lockAndHasAccounts(tx: Tx): Promise<boolean> {
   await tx.query("lock table account in share row exclusive mode");

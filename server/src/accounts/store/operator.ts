@@ -44,25 +44,8 @@ export async function firstAccountId(system: Queryable): Promise<number | undefi
   return row?.id ?? undefined;
 }
 
-/** Locks the users of an account, so that none of them joins another account meanwhile. */
-export async function lockUsersOf(tx: Tx, accountId: number): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>(
-    `select u.id from app_user u join membership m on m.user_id = u.id
-      where m.account_id = $1 order by u.id for update of u`,
-    [accountId],
-  );
-  return rows.map(({ id }) => id);
-}
-
 /** Deletes the account with everything in it. False if there is no such account. */
 export async function deleteAccountRow(tx: Tx, accountId: number): Promise<boolean> {
   const rows = await tx.query("delete from account where id = $1 returning id", [accountId]);
   return rows.length > 0;
-}
-
-export async function deleteUsersWithoutAccount(tx: Tx, userIds: readonly number[]): Promise<void> {
-  await tx.query(
-    `delete from app_user u where u.id = any ($1) and not exists (select from membership m where m.user_id = u.id)`,
-    [userIds],
-  );
 }

@@ -1,4 +1,4 @@
-import type { Tx } from "../../db/database.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /** Whether the account has this id or name. */
 export async function isAccountNamed(tx: Tx, accountId: number, idOrName: string): Promise<boolean> {
@@ -61,52 +61,10 @@ export async function takeInvitation(tx: Tx, codeSha256: Buffer): Promise<Invita
   return row;
 }
 
-export interface NewMember {
-  accountId: number;
-  email: string;
-  /** The name of a user who is new to the installation; an existing one keeps theirs. */
-  name: string;
-  state: "pending" | "active";
-  userType: "regular" | "service";
-  groupIds: readonly number[];
-  tokenSha256: Buffer;
-}
-
-export interface NewMemberRow {
-  id: number;
-  user_id: number;
-  email: string;
-}
-
-/**
- * Inserts the user (or finds it by e-mail address), the membership, its groups and its token. Undefined if the user is
- * already a member.
- */
-export async function insertMember(tx: Tx, member: NewMember): Promise<NewMemberRow | undefined> {
-  const [row] = await tx.query<NewMemberRow>(
-    `with found_user as (
-       insert into app_user (email) values ($1)
-       on conflict (lower(email)) do update set email = app_user.email returning id, email),
-     new_membership as (
-       insert into membership (account_id, user_id, name, state, user_type)
-       select $3, id, $2, $4, $5 from found_user
-       on conflict on constraint membership_once do nothing returning id, user_id),
-     new_groups as (
-       insert into access_group_member (account_id, group_id, membership_id)
-       select $3, g.id, m.id from new_membership m, access_group g
-        where g.account_id = $3 and g.id = any ($6) for key share of g),
-     new_token as (
-       insert into api_token (account_id, membership_id, sha256) select $3, id, $7 from new_membership)
-     select m.id, m.user_id, u.email from new_membership m join found_user u on u.id = m.user_id`,
-    [
-      member.email,
-      member.name,
-      member.accountId,
-      member.state,
-      member.userType,
-      [...member.groupIds],
-      member.tokenSha256,
-    ],
+export async function deleteInvitationsBefore(system: Queryable, before: Date, limit: number): Promise<number> {
+  const rows = await system.query(
+    `delete from invitation where id in (select id from invitation where expires_at < $1 limit $2) returning 1`,
+    [before, limit],
   );
-  return row;
+  return rows.length;
 }

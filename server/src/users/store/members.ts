@@ -68,7 +68,3 @@ export async function findAndLockTargets(
     [emails, groupIds],
   );
 }
-
-export async function setMemberState(tx: Tx, id: number, state: "active" | "disabled"): Promise<void> {
-  await tx.query("update membership set state = $2 where id = $1", [id, state]);
-}
