@@ -1,13 +1,14 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
+import type { ClusterCommands, WithClusterCommands } from "../commands/contract.ts";
 import type { Tx } from "../db/database.ts";
 import { notFound, invalid } from "../lib/fault.ts";
 import { OneOf } from "../http/schema.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { lockCluster, type ClusterRow } from "./store/cluster.ts";
-import { countRunning, endBetweenAttempts, lockClaims } from "./store/commands.ts";
+import { countRunning, lockClaims } from "./store/commands.ts";
 import { beginEnd, beginStart } from "./store/lifecycle.ts";
 
 const PERMISSIONS = OBJECT_PERMISSIONS.cluster;
@@ -40,7 +41,7 @@ export const changeClusterState = operation({
 
   async handle(
     { found, params, body, change, authorise },
-    { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">,
+    { clusterLifecycle, clusterCommands }: Pick<ClusterServices, "clusterLifecycle"> & WithClusterCommands,
   ) {
     // The gate admits callers who may do either of the two.
     await authorise(found.policyObject, body.state, PERMISSIONS[body.state]);
@@ -49,7 +50,7 @@ export const changeClusterState = operation({
       if (body.state === "terminate") lockClaims(tx);
       const cluster = await lockCluster(tx, found.id);
       if (cluster === undefined) throw notFound("Cluster", params.cluster_id);
-      return body.state === "start" ? start(tx, cluster) : terminate(tx, cluster, body.force ?? false);
+      return body.state === "start" ? start(tx, cluster) : terminate(tx, cluster, body.force ?? false, clusterCommands);
     });
     if (isBegun) clusterLifecycle.proceed(found.id);
     return { message };
@@ -73,7 +74,12 @@ async function start(tx: Tx, { id, state }: ClusterRow): Promise<Outcome> {
   }
 }
 
-async function terminate(tx: Tx, { id, state }: ClusterRow, force: boolean): Promise<Outcome> {
+async function terminate(
+  tx: Tx,
+  { id, state }: ClusterRow,
+  force: boolean,
+  commands: ClusterCommands,
+): Promise<Outcome> {
   if (state === "DOWN" || state === "TERMINATING") {
     return { message: `Cluster ${id} is already ${state}.`, isBegun: false };
   }
@@ -84,6 +90,6 @@ async function terminate(tx: Tx, { id, state }: ClusterRow, force: boolean): Pro
       `must not be terminate while commands run on the cluster (${running}): wait for them, or set force to true`,
     );
   }
-  if (running > 0) await endBetweenAttempts(tx, id);
+  if (running > 0) await commands.endBetweenAttempts(tx, id);
   return { message: `Terminating cluster ${id}.`, isBegun: await beginEnd(tx, id) };
 }

@@ -9,8 +9,10 @@ import type { ClusterServices } from "../clusters/cluster-services.ts";
 import { clusterFinder } from "../clusters/cluster-finder.ts";
 import { addDefaultCluster } from "../clusters/default-cluster.ts";
 import { clusterLabels } from "../clusters/unknown-cluster.ts";
+import type { WithClusterCommands } from "../commands/contract.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
+import { endBetweenAttempts } from "../commands/store/queue.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { folderFinder, folders } from "../folders/find-place.ts";
@@ -31,6 +33,7 @@ export interface Services
     SubmissionServices,
     OutcomeServices,
     ClusterServices,
+    WithClusterCommands,
     WithAppControl,
     WithAccountTables,
     WithSensors,
@@ -89,6 +92,7 @@ export function composeServices(
     sensors: openSensors(accountTables, storage, config.sensorStatus),
     folders,
     clusterLabels,
+    clusterCommands: { endBetweenAttempts },
     sentContents: new SentContents(),
     commandKinds,
     commandEvents: events,

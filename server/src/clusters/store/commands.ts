@@ -26,22 +26,3 @@ export async function countRunning(reader: Queryable, clusterId: number): Promis
   );
   return row?.commands ?? 0;
 }
-
-/**
- * Ends commands between two attempts that need the cluster: no node runs them, and none claims them while claims are
- * locked. The last attempt records the reason.
- */
-export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
-  await tx.query(
-    `with ended as (
-       update command set status = 'error', end_time = now()
-        where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1
-          and needs_cluster
-        returning id, attempt)
-     update command_attempt
-        set ended_at = coalesce(ended_at, now()),
-            cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
-       from ended where command_id = ended.id and number = ended.attempt`,
-    [clusterId],
-  );
-}

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /**
  * The SQL of the queue. The command row is the job, and its columns are the state of the command:
@@ -8,7 +8,7 @@ import type { Queryable } from "../../db/database.ts";
  * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
  * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
  * | running | node | set | was spawned: it runs, has ended, or is lost | settle, or release if it is restartable |
- * | running | – | – | waits again: for its next attempt, or because its node released it or is lost | claim, cancel, endUnclaimed |
+ * | running | – | – | waits again: for its next attempt, or because its node released it or is lost | claim, cancel, endUnclaimed, endBetweenAttempts |
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
  *
@@ -193,6 +193,22 @@ export async function endUnclaimed(
     [id, cause, nodeId],
   );
   return row?.attempt;
+}
+
+/** For a cluster that is terminated; see contract.ts. The last attempt records the reason. */
+export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
+  await tx.query(
+    `with ended as (
+       update command set status = 'error', end_time = now()
+        where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1
+          and needs_cluster
+        returning id, attempt)
+     update command_attempt
+        set ended_at = coalesce(ended_at, now()),
+            cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
+       from ended where command_id = ended.id and number = ended.attempt`,
+    [clusterId],
+  );
 }
 
 /** Ends a waiting command, or marks a running one for its node to end. Undefined: it has ended already. */
