@@ -48,8 +48,8 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
   // The table whose index gives the order: the command itself, or its tag, which has the same time.
   const [from, createdAt, id] =
     tags === undefined
-      ? ["command c", "c.created_at", "c.id"]
-      : ["command_tag t join command c on c.id = t.command_id", "t.created_at", "t.command_id"];
+      ? ["from command c", "c.created_at", "c.id"]
+      : ["from command_tag t join command c on c.id = t.command_id", "t.created_at", "t.command_id"];
   const conditions = [`${createdAt} >= ${put(start)}`, endOf(createdAt, id, put(end), afterId, put)];
   if (tags !== undefined) {
     const [only, ...others] = tags;
@@ -70,7 +70,7 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
   }
   const text = `
     with page as (
-      select ${(tags?.length ?? 0) > 1 ? "distinct " : ""}${createdAt} as created_at, ${id} as id from ${from}
+      select ${(tags?.length ?? 0) > 1 ? "distinct " : ""}${createdAt} as created_at, ${id} as id ${from}
        where ${conditions.join(" and ")}
        order by 1 desc, 2 desc limit ${put(limit)} offset ${put(offset)})
     select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags
