@@ -120,12 +120,6 @@ export const TABLES: Readonly<Record<string, OwnedTable>> = {
   },
 };
 
-/** What others still write, sorted. */
-export const FOREIGN_WRITES: readonly string[] = [
-  "folders/store/deletion.ts writes dashboard",
-  "folders/store/deletion.ts writes note",
-];
-
 /**
  * SQL that gets the name of a table as a value: how the name is written, by file, and the tables that it can be.
  */

@@ -16,8 +16,10 @@ import { endBetweenAttempts } from "../commands/store/queue.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { folderFinder, folders } from "../folders/find-place.ts";
+import type { WithFolderContents } from "../notebooks/contract.ts";
 import { noteFinder } from "../notebooks/note-finder.ts";
 import { SentContents, type WithSentContents } from "../notebooks/sent-contents.ts";
+import { folderContents } from "../notebooks/store/folder-contents.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
 import type { Sparks } from "./sparks.ts";
@@ -39,6 +41,7 @@ export interface Services
     WithSensors,
     WithObjectFinders,
     WithFolders,
+    WithFolderContents,
     WithSentContents {
   db: Database;
   keys: KeyRing;
@@ -91,6 +94,7 @@ export function composeServices(
     accountTables,
     sensors: openSensors(accountTables, storage, config.sensorStatus),
     folders,
+    folderContents,
     clusterLabels,
     clusterCommands: { endBetweenAttempts },
     sentContents: new SentContents(),

@@ -3,6 +3,7 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, notFound, type Fault } from "../lib/fault.ts";
+import type { WithFolderContents } from "../notebooks/contract.ts";
 import { placeOf, policyObjectOf } from "./find-place.ts";
 import { folderInPath, FolderParams } from "./folder-in-request.ts";
 import { mayDeleteBelow } from "./may-delete-below.ts";
@@ -41,7 +42,10 @@ export const deleteFolder = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: folderInPath,
 
-  async handle({ found: { folder }, params, query, body, caller, authorise, deny, readable, change }) {
+  async handle(
+    { found: { folder }, params, query, body, caller, authorise, deny, readable, change },
+    { folderContents }: WithFolderContents,
+  ) {
     const isRecursive = query.recursive ?? body.recursive ?? false;
     return change(async (tx, audit) => {
       await lockTree(tx, folder.type, "shared");
@@ -62,7 +66,7 @@ export const deleteFolder = operation({
         );
       }
       const levels = [[folder.id], ...below.map((level) => level.map(({ id }) => id))];
-      for (const level of levels.toReversed()) await deleteLevel(tx, level);
+      for (const level of levels.toReversed()) await deleteLevel(tx, level, folderContents);
       audit.object = `folder/${folder.id}`;
       audit.detail = { before: { location, folders: levels.flat().length }, after: null };
       return { status: "deleted" as const };

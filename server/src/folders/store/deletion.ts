@@ -1,6 +1,7 @@
 import { scopeValues, verdictOn, type ReadScope } from "../../access/policy/read-scope.ts";
 import { deletePolicies } from "../../access/policy/store.ts";
 import type { Tx } from "../../db/database.ts";
+import type { FolderContents } from "../../notebooks/contract.ts";
 
 /**
  * The deletion of a folder with everything below it. Folders are locked level by level from the top. A concurrent
@@ -136,25 +137,10 @@ export async function hasDashboardOfOthers(
   return false;
 }
 
-/**
- * Deletes the locked folders of one level, with their contents and policies. Notebooks are deleted before their
- * policies, in the order in which setting a policy locks them. So a policy that is set at the same time is deleted too.
- */
-export async function deleteLevel(tx: Tx, level: readonly number[]): Promise<void> {
+/** Deletes the locked folders of one level, with their contents and policies. */
+export async function deleteLevel(tx: Tx, level: readonly number[], contents: FolderContents): Promise<void> {
   for (const ids of batches(level)) {
-    const notes = await tx.query<{ id: number }>(
-      `with gone as (delete from note where folder_id = any ($1) returning id, has_policy)
-       select id from gone where has_policy`,
-      [ids],
-    );
-    if (notes.length > 0) {
-      deletePolicies(
-        tx,
-        "note",
-        notes.map(({ id }) => id),
-      );
-    }
-    tx.send("delete from dashboard where folder_id = any ($1)", [ids]);
+    await contents.deleteFrom(tx, ids);
     deletePolicies(tx, "folder", ids);
     await tx.query("delete from folder where id = any ($1)", [ids]);
   }
