@@ -58,7 +58,7 @@ export const rerunCommand = operation({
         userId: caller.userId,
         requestId,
         kind: kind.name,
-        lane: laneOf(kind, found),
+        lane: laneOf(kind, found.appId, statedMemoryMiB),
         statedMemoryMiB,
       });
       if (row === undefined) {

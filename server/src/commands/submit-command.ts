@@ -186,7 +186,7 @@ async function newCommand(
   kind.checkWords?.(plan, values, source?.resolved ?? null);
   const resolvedMacros = resolvedMacrosOf(values);
   const planned = { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, kind: kind.name, ...plan };
-  const stated = kind.memory.stated?.miB({ ...planned, resolvedMacros }, source?.resolved ?? null);
+  const statedMemoryMiB = kind.memory.stated?.miB({ ...planned, resolvedMacros }, source?.resolved ?? null) ?? 0;
   const masked = maskSubmission(plan.command, plan.secretField, { given: macros, values });
   const command = {
     userId: caller.userId,
@@ -200,8 +200,8 @@ async function newCommand(
     template: plan.template,
     pool: body.pool ?? null,
     appId: plan.appId,
-    lane: laneOf(kind, plan),
-    statedMemoryMiB: stated ?? 0,
+    lane: laneOf(kind, plan.appId, statedMemoryMiB),
+    statedMemoryMiB,
     timeoutSeconds: body.timeout ?? null,
     macros: givenMacrosJson(masked.macros),
     resolvedMacros: resolvedMacrosOf(masked.values),

@@ -625,7 +625,7 @@ CREATE INDEX command_history_of_user ON public.command USING btree (account_id, 
 CREATE INDEX command_of_app ON public.command USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (end_time IS NULL));
 CREATE INDEX command_secrets_sealed ON public.command USING btree (SUBSTRING(secrets FROM 1 FOR 4)) WHERE (secrets IS NOT NULL);
 CREATE INDEX command_unmasked ON public.command USING btree (id) WHERE ((command_type = 'HadoopCommand'::text) AND (NOT is_masked));
-CREATE INDEX command_waiting_by_size ON public.command USING btree (cluster_id, lane, ((floor(((2)::double precision * ln((GREATEST(memory_mib, 1))::double precision))))::integer), due_at, id) INCLUDE (memory_mib) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
+CREATE INDEX command_waiting ON public.command USING btree (cluster_id, lane, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 CREATE INDEX command_waiting_for_node ON public.command USING btree (only_node_id) WHERE ((only_node_id IS NOT NULL) AND (status = 'running'::text) AND (node_id IS NULL));
 
 CREATE INDEX command_publishing_due ON public.command_publishing USING btree (node_id, account_id, due_at);

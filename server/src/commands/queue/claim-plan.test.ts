@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Candidate } from "../store/claims.ts";
-import { planClaims, type PlanInput, type PlannedClaim } from "./claim-plan.ts";
+import { laneOf, planClaims, type PlanInput, type PlannedClaim } from "./claim-plan.ts";
 import type { NodeRoom } from "./memory-rules.ts";
 
 const now = new Date("2026-01-01T00:10:00Z");
@@ -19,11 +19,9 @@ interface Asked {
   waited?: Readonly<Record<number, number>>;
 }
 
-const laneNameOf = ({ kind, appId }: Candidate): string => `${kind} of app ${appId}`;
-
 function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
   const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
-  return planClaims({ candidates, caps, room, laneNameOf, memoryOf, waitedMs });
+  return planClaims({ candidates, caps, room, memoryOf, waitedMs });
 }
 
 const idsOf = ({ claims }: { claims: readonly PlannedClaim[] }): number[] =>
@@ -38,6 +36,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     clusterId: accountId,
     appId: null,
     pool: null,
+    lane: "program",
     kind: "program",
     commandType: "SparkCommand",
     command: {},
@@ -79,8 +78,8 @@ test("a cluster's commands keep their order", () => {
   expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
-const refresh = { kind: "refresh" };
-const query = (appId: number | null) => ({ kind: "sql", appId });
+const refresh = { kind: "refresh", lane: "refresh" };
+const query = (appId: number | null) => ({ kind: "sql", appId, lane: `sql of app ${appId}` });
 
 test("commands of different kinds are taken in the order they are due", () => {
   const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];
@@ -201,4 +200,18 @@ test("memory that commands of one place share is counted once", () => {
     [1, 0],
   ]);
   expect([...shortages.keys()]).toEqual([queries[3]?.id]);
+});
+
+test("programs of about the same stated memory share a lane, and large ones are in none with small ones", () => {
+  const program = { name: "program", memory: { reservedMiB: () => 0 } };
+  const laneOfSize = (memoryMiB: number): string => laneOf(program, 7, memoryMiB);
+  expect(laneOfSize(0)).toBe("program");
+  expect([1025, 2047, 2048].map(laneOfSize)).toEqual(Array.from({ length: 3 }, () => "program up to 2048 MiB"));
+  const sizes = Array.from({ length: 40 }, (_, each) => Math.round(20 * 1.3 ** each)); // 20 MiB to 550 GiB
+  expect(new Set(sizes.map(laneOfSize)).size).toBeLessThan(17);
+});
+
+test("queries of an app have a lane of their own", () => {
+  const sql = { name: "sql", memory: { reservedMiB: () => 0, sharedBy: () => "" } };
+  expect([null, 7].map((appId) => laneOf(sql, appId, 0))).toEqual(["sql", "sql of app 7"]);
 });

@@ -1,7 +1,6 @@
 import type { Candidate, Caps } from "../store/claims.ts";
 import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
 import type { RunnableKind } from "../execution/executor.ts";
-import type { RunnableCommand } from "../store/command-row.ts";
 
 /** The commands that a node can claim now, in the order in which it should try. */
 export interface ClaimPlan {
@@ -29,7 +28,6 @@ export interface PlanInput {
   readonly candidates: readonly Candidate[];
   readonly caps: Caps;
   readonly room: NodeRoom;
-  readonly laneNameOf: (candidate: Candidate) => string;
   readonly memoryOf: (candidate: Candidate) => number | SharedNeed;
   /** How long this node has seen the command wait for memory, in milliseconds. */
   readonly waitedMs: (candidate: Candidate) => number;
@@ -39,11 +37,10 @@ export interface PlanInput {
  * Fair between accounts: the next claim goes to the account with the fewest running commands, then to the command that
  * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own lane,
  * and after a while its account (`memory-rules.ts`). A command that is larger than this node is left to a larger one and
- * holds up no smaller one among the candidates. The candidates are the first of their lane, by size class: many commands
- * that are too large for the node can keep smaller ones of their own class out of the list (`listCandidates`).
+ * holds up no smaller one among the candidates.
  */
-export function planClaims({ candidates, caps, room, laneNameOf, memoryOf, waitedMs }: PlanInput): ClaimPlan {
-  const laneKey = (each: Candidate): string => `${each.clusterId}/${laneNameOf(each)}`;
+export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanInput): ClaimPlan {
+  const laneKey = ({ clusterId, lane }: Candidate): string => `${clusterId}/${lane}`;
   const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
   const accounts = new Map(candidates.map((each) => [each.accountId, each.accountRunning]));
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));
@@ -87,15 +84,18 @@ export function planClaims({ candidates, caps, room, laneNameOf, memoryOf, waite
 }
 
 /**
- * The lane in which a command waits on its cluster. A reason that keeps the first command of a lane waiting, such as an
- * engine that is not ready, applies to the whole lane and to no other. Commands of an app that share a process have a lane
- * of their own.
+ * The lane in which a command waits on its cluster. What keeps the first command of a lane waiting, such as an engine that
+ * is not ready or too little memory, applies to all of them and to no other lane. Queries of an app share a server; other
+ * commands are sorted by the memory that they state, rounded up to a power of two.
  */
 export function laneOf(
   { name, memory }: Pick<RunnableKind, "name" | "memory">,
-  { appId }: Pick<RunnableCommand, "appId">,
+  appId: number | null,
+  statedMemoryMiB: number,
 ): string {
-  return memory.sharedBy === undefined || appId === null ? name : `${name} of app ${appId}`;
+  const app = memory.sharedBy === undefined || appId === null ? "" : ` of app ${appId}`;
+  const size = statedMemoryMiB > 0 ? ` up to ${2 ** Math.ceil(Math.log2(statedMemoryMiB))} MiB` : "";
+  return `${name}${app}${size}`;
 }
 
 interface Need {

@@ -3,7 +3,7 @@ import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
-import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed, laneOf } from "./claim-plan.ts";
+import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
 import type { RunnableKind, RunnableKindOf, CommandCluster } from "../execution/executor.ts";
 import { endWaiting, type EndServices } from "./end-waiting.ts";
 import { LoadSharing } from "./load-sharing.ts";
@@ -107,7 +107,7 @@ export class Claimer {
     conduct: (command: ClaimedCommand) => void,
   ): Promise<void> {
     const { db, node, kindOf, unready, sharedMemory, standbys } = this.#options;
-    const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
+    const candidates = await listCandidates(db.system, CANDIDATES);
     if (takes === "nothing") {
       standbys.keepWithin(NO_ROOM);
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
@@ -148,7 +148,6 @@ export class Claimer {
       candidates,
       caps,
       room,
-      laneNameOf: (each) => laneOf(kindOf(each), each),
       memoryOf: (each) => needOf(kindOf(each), each),
       waitedMs: ({ id }) => at - (since.get(id) ?? at),
     });

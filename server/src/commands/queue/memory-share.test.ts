@@ -88,7 +88,7 @@ describe("a command larger than every node", () => {
     expect((await account.get(`/commands/${large}/error_logs`)).error_log).toContain(cause);
   });
 
-  test("delays no smaller command of its lane, however many large ones wait there", async () => {
+  test("delays no smaller program of its cluster, however many large ones wait there", async () => {
     await addLargerNode();
     const account = await given.account();
     await vi.waitFor(() => submitLarge(account, "20g"), PATIENCE);
@@ -99,6 +99,18 @@ describe("a command larger than every node", () => {
 });
 
 describe("the memory of a node", () => {
+  test("goes to a small program while a large one before it on the same cluster waits for more", async () => {
+    const account = await given.account();
+    const running = await submitLarge(account, "600m");
+    await expect.poll(() => statuses([running]), PATIENCE).toEqual(["running"]);
+    const large = await submitLarge(account, "500m");
+    const small = await submit(account, "true");
+    expect(await account.get(`/commands/${small}?wait_seconds=45`)).toMatchObject({ status: "done" });
+    expect(await reason(account, large)).toBe("the memory of the node is taken by other commands");
+    await letGo(account, running);
+    await expect.poll(() => statuses([large]), PATIENCE).toEqual(["running"]);
+  });
+
   test("is left to the others when one account asks for nearly all of it", async () => {
     const [greedy, other] = [await given.account(), await given.account()];
     const [first = 0] = await submitMany(other, 1);

@@ -1,9 +1,8 @@
 import { isoSeconds, type Clock } from "../../lib/clock.ts";
-import type { CommandRow, RunnableCommand } from "../store/command-row.ts";
+import type { CommandRow } from "../store/command-row.ts";
 import type { Caps } from "../store/claims.ts";
 import type { QueueSituation, Unready } from "./claimer.ts";
 import type { RunnableKindOf } from "../execution/executor.ts";
-import { laneOf } from "./claim-plan.ts";
 import type { Shortage } from "./memory-rules.ts";
 import { groupNodes, type NodeGroup, type WatchedNode } from "./heartbeats.ts";
 import type { NodeState } from "../store/nodes.ts";
@@ -54,7 +53,7 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready, nodeId
       }
     }
     if (seen.nodeState !== "active" && onlyNodeId === null) return otherNodeReason(seen.nodeState);
-    return queueReason(row, seen, (each) => laneOf(kindOf(each), each));
+    return queueReason(row, seen);
   };
 }
 
@@ -83,17 +82,12 @@ const SHORTAGES: Record<Shortage, string> = {
   node: "it needs more memory than this node has, and waits for a larger one",
 };
 
-function queueReason(
-  row: CommandRow,
-  { candidates, plan }: QueueSituation,
-  laneOf: (command: RunnableCommand) => string,
-): string {
-  const lane = laneOf(row);
-  const inLane = candidates.filter((each) => each.clusterId === row.clusterId && laneOf(each) === lane);
-  const isClaimed = plan.claims.some(({ candidate }) => candidate.id === row.id);
+function queueReason({ id, clusterId, lane }: CommandRow, { candidates, plan }: QueueSituation): string {
+  const inLane = candidates.filter((each) => each.clusterId === clusterId && each.lane === lane);
+  const isClaimed = plan.claims.some(({ candidate }) => candidate.id === id);
   if (inLane.length === 0 || isClaimed) return "it is about to start";
-  const own = plan.shortages.get(row.id);
-  const shortage = own ?? inLane.map(({ id }) => plan.shortages.get(id)).find((each) => each !== undefined);
+  const own = plan.shortages.get(id);
+  const shortage = own ?? inLane.map((each) => plan.shortages.get(each.id)).find((each) => each !== undefined);
   if (own === undefined && shortage === "node") return "other commands are ahead of it";
   return shortage === undefined ? "other commands are ahead of it" : SHORTAGES[shortage];
 }

@@ -5,6 +5,7 @@ import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 /** The SQL that finds commands for a node, claims them, and lists those that nodes hold. */
 
 export interface Candidate extends RunnableCommand {
+  readonly lane: string;
   readonly dueAt: Date;
   /** The running commands of its account, and of its cluster, on all nodes. */
   readonly accountRunning: number;
@@ -17,73 +18,46 @@ export interface Candidate extends RunnableCommand {
   readonly onlyNodeId: string | null;
 }
 
-/**
- * Commands of about the same size. From one class to the next the memory grows by 65 %, so there are about twenty
- * classes. The index `command_waiting_by_size` has the same expression.
- */
-const sizeClass = (memoryMiB: string): string => `floor(2 * ln(greatest(${memoryMiB}, 1)))::integer`;
-const SIZE = sizeClass("command.memory_mib");
-const LAST_CLASS = 2_147_483_647;
-
 export interface CandidateLimits {
   readonly perLane: number;
   readonly perAccount: number;
-  /** The memory budget of this node. */
-  readonly budgetMiB: number;
 }
 
 /**
- * The first due commands of each lane of each cluster. Commands of a larger size class than the node's memory are counted
- * apart from those that may fit, so any number of them does not hide the others. `head.excess` is 1 for them, -1 for
- * smaller classes, and 0 for the class of the node's memory. Within that class, commands that are too large can still hide
- * smaller ones: telling them apart would mean reading all of them.
- *
- * The query hops from one lane and size class to the next, and to the next lane after the first class that is too large.
- * Its cost grows with the number of lanes and size classes, not with the number of commands. If an account has very many
- * lanes, the query takes the first command of each lane before the second of any, at most `perAccount` in all, and reads
- * the text of only these commands. It counts the running commands of an account once, not once for each candidate.
+ * The first due commands of each lane of each cluster. The query hops from one lane to the next: its cost grows with the
+ * number of lanes, not with the number of commands. If an account has very many lanes, the query takes the first command
+ * of each lane before the second of any, at most `perAccount` in all, and reads the text of only these commands. It counts
+ * the running commands of an account once, not once for each candidate.
  */
-export function listCandidates(
-  db: Queryable,
-  { perLane, perAccount, budgetMiB }: CandidateLimits,
-): Promise<Candidate[]> {
+export function listCandidates(db: Queryable, { perLane, perAccount }: CandidateLimits): Promise<Candidate[]> {
   // Numbers in the text instead of parameters: with parameters, PostgreSQL would often plan the query anew at each poll,
   // which takes longer than running it.
-  if (![perLane, perAccount, budgetMiB].every(Number.isSafeInteger)) throw new TypeError("limits must be integers");
-  const nodeSize = sizeClass(String(budgetMiB));
+  if (![perLane, perAccount].every(Number.isSafeInteger)) throw new TypeError("limits must be integers");
   return db.query<Candidate>(
     `with recursive busy as (
-       (select cluster_id, lane, ${SIZE} as size from command
-        where ${FREE} order by cluster_id, lane, ${SIZE} limit 1)
+       (select cluster_id, lane from command where ${FREE} order by cluster_id, lane limit 1)
        union all
-       select next.cluster_id, next.lane, next.size
+       select next.cluster_id, next.lane
        from busy cross join lateral (
-         select command.cluster_id, command.lane, ${SIZE} as size from command
-         where ${FREE} and (command.cluster_id, command.lane, ${SIZE}) > (
-           busy.cluster_id, busy.lane, case when busy.size > ${nodeSize} then ${LAST_CLASS} else busy.size end
-         )
-         order by command.cluster_id, command.lane, ${SIZE} limit 1
+         select command.cluster_id, command.lane from command
+         where ${FREE} and (command.cluster_id, command.lane) > (busy.cluster_id, busy.lane)
+         order by command.cluster_id, command.lane limit 1
        ) next
      ),
      head as (
-       select first.id, first.due_at, cluster.account_id, sign(busy.size - ${nodeSize}) as excess,
-              row_number() over (
-                partition by busy.cluster_id, busy.lane, sign(busy.size - ${nodeSize})
-                order by first.due_at, first.id
-              ) as place
+       select first.id, first.due_at, cluster.account_id,
+              row_number() over (partition by busy.cluster_id, busy.lane order by first.due_at, first.id) as position
        from busy
        join cluster on cluster.id = busy.cluster_id
        cross join lateral (
          select id, due_at from command
-         where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${SIZE} = busy.size
-           and ${FREE} and due_at <= now()
+         where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
          order by due_at, id limit ${perLane}
        ) first
      ),
      chosen as (
-       select id, account_id,
-              row_number() over (partition by account_id order by excess > 0, place, due_at, id) as place
-       from head where place <= ${perLane}
+       select id, account_id, row_number() over (partition by account_id order by position, due_at, id) as position
+       from head
      ),
      running as (
        select account_id, cluster_id, count(*) as commands from command
@@ -92,7 +66,7 @@ export function listCandidates(
        group by account_id, cluster_id
      ),
      running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
-     select command.id, command.kind, command_type as "commandType", command.command, command.options, due_at as "dueAt",
+     select command.id, command.lane, command.kind, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
             command.memory_mib as "statedMemoryMiB", ${CONFIGURED_HEAP} as "configuredHeap",
             cluster.id as "clusterId", cluster.account_id as "accountId",
@@ -107,7 +81,7 @@ export function listCandidates(
      left join app on app.id = command.app_id
      left join running_of_account on running_of_account.account_id = cluster.account_id
      left join running on running.account_id = cluster.account_id and running.cluster_id = cluster.id
-     where chosen.place <= ${perAccount}
+     where chosen.position <= ${perAccount}
      order by due_at, command.id`,
   );
 }

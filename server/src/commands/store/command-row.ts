@@ -45,6 +45,8 @@ export interface CommandRow {
   clusterId: number;
   appId: number | null;
   label: string;
+  /** The lane of the queue in which it waits. */
+  lane: string;
   kind: string | null;
   commandType: CommandType;
   /** The `command` object of §2.2, secrets masked. */
@@ -78,7 +80,7 @@ export interface CommandRow {
 /** For `select … from command c`. */
 export const COMMAND_COLUMNS = `
   c.id, c.account_id as "accountId", c.user_id as "userId", c.cluster_id as "clusterId", c.app_id as "appId", c.label,
-  c.kind, c.command_type as "commandType", c.command, c.options, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
+  c.lane, c.kind, c.command_type as "commandType", c.command, c.options, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
   c.num_result_dir as "numResultDir",
