@@ -113,9 +113,16 @@ describe("a command that waits for memory", () => {
     expect(planned).toMatchObject({ shortages: new Map([[large.id, "memory"]]), missingMiB: 100 });
   });
 
-  test("lets only commands of other accounts pass after a minute", () => {
-    const planned = plan([large, own, other], { room: full, memoryOf, waited: { [large.id]: 61 } });
-    expect(idsOf(planned)).toEqual([other.id]);
+  test("lets only commands of other accounts pass after a minute, as long as they leave it what it needs", () => {
+    const needs = (each: Candidate): number => (each.id === large.id ? 300 : memoryOf(each));
+    const waited = { [large.id]: 61 };
+    const beside = (othersMiB: number): NodeRoom =>
+      room(1000, { shareMiB: 500, usedMiB: 200 + othersMiB, usedBy: new Map([[1, 200], [3, othersMiB]]) }); // prettier-ignore
+    const passing = plan([large, own, other], { room: beside(505), memoryOf: needs, waited });
+    expect(idsOf(passing)).toEqual([other.id]);
+    expect(passing.shortages).toEqual(new Map([[large.id, "memory"], [own.id, "next"]])); // prettier-ignore
+    const stopping = plan([large, own, other], { room: beside(651), memoryOf: needs, waited });
+    expect(idsOf(stopping)).toEqual([]);
   });
 
   test("always lets commands of its account pass that need no memory", () => {
@@ -125,16 +132,24 @@ describe("a command that waits for memory", () => {
     expect(idsOf(planned)).toEqual([free.id]);
   });
 
-  test("gets its share after ten minutes, and the others keep the rest of the node", () => {
+  test("gets its share after a minute, and the others keep the rest of the node", () => {
     const crowd = [waiting(2), waiting(3), waiting(4)];
     const needs = ({ id }: Candidate): number => (id === large.id ? 500 : 100);
     const busy = room(1000, { shareMiB: 500, usedMiB: 600, usedBy: new Map([2, 3].map((id) => [id, 300])) });
-    const waited = { [large.id]: 601 };
+    const waited = { [large.id]: 61 };
     expect(idsOf(plan([large, ...crowd], { room: busy, memoryOf: needs, waited }))).toEqual([]);
     const less = { ...busy, usedMiB: 400, usedBy: new Map([2, 3].map((id) => [id, 200])) };
     expect(idsOf(plan([large, ...crowd], { room: less, memoryOf: needs, waited }))).toContain(large.id);
     const half = room(1000, { shareMiB: 500, usedMiB: 550, usedBy: new Map([[1, 150], [2, 400]]) }); // prettier-ignore
     expect(idsOf(plan([large, ...crowd], { room: half, memoryOf: needs, waited }))).toEqual([crowd[0]?.id]);
+  });
+
+  test("holds up none of its account while it is larger than the share and other accounts use too much for it", () => {
+    const waited = { [large.id]: 6000 };
+    const beside = (othersMiB: number): NodeRoom =>
+      room(1000, { shareMiB: 500, usedMiB: 300 + othersMiB, usedBy: new Map([[1, 300], [2, othersMiB]]) }); // prettier-ignore
+    expect(idsOf(plan([large, own], { room: beside(101), memoryOf, waited }))).toEqual([own.id]);
+    expect(idsOf(plan([large, own], { room: beside(100), memoryOf, waited }))).toEqual([]);
   });
 });
 
@@ -167,7 +182,27 @@ describe("the share of an account", () => {
     ["waits while another account runs", beside, [], 0, false],
     ["starts after a minute when others only run", beside, [], 61, true],
     ["does not start before one that waits, even after a minute", beside, [waiting(2)], 61, false],
-    ["starts after ten minutes when it fits", beside, [waiting(3, { accountRunning: 20 })], 601, true],
+    ["does not count accounts that wait for their caps", beside, [waiting(3, { accountRunning: 20 })], 61, true],
+    [
+      "does not fit beside others that leave too little",
+      half({ usedMiB: 101, usedBy: new Map([[2, 101]]) }),
+      [],
+      61,
+      false,
+    ],
+    [
+      "does not start beside commands of its own",
+      half({
+        usedMiB: 60,
+        usedBy: new Map([
+          [1, 50],
+          [2, 10],
+        ]),
+      }),
+      [],
+      61,
+      false,
+    ],
   ])("a command larger than the share %s", (_what, space, others, seconds, starts) => {
     const large = waiting(1);
     const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 100);

@@ -1,3 +1,11 @@
+/**
+ * Which commands a node claims next: the rules "turns" and "lanes" of `docs/command-states.md`.
+ *
+ * - The next command is one of the account that runs the fewest, and among those the one that is due longest, within the
+ *   caps of its account and cluster.
+ * - Commands of a lane keep their order. A command that cannot start holds up only its lane. One that is larger than this
+ *   node is left to a larger node, and holds up nothing.
+ */
 import type { Candidate, Caps } from "../store/claims.ts";
 import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
 import type { RunnableKind } from "../execution/executor.ts";
@@ -33,12 +41,6 @@ export interface PlanInput {
   readonly waitedMs: (candidate: Candidate) => number;
 }
 
-/**
- * Fair between accounts: the next claim goes to the account with the fewest running commands, then to the command that
- * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own lane,
- * and after a while its account (`memory-rules.ts`). A command that is larger than this node is left to a larger one and
- * holds up no smaller one among the candidates.
- */
 export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanInput): ClaimPlan {
   const laneKey = ({ clusterId, lane }: Candidate): string => `${clusterId}/${lane}`;
   const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
@@ -54,10 +56,11 @@ export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanI
     return shared.has(need.sharedBy) ? { ...need, memoryMiB: 0 } : need;
   };
   const heads = [...lanes].flatMap(([head]) => (head !== undefined && mayRun(head) ? head : []));
-  const waiting = heads
-    .filter((head) => needsMemoryWithinBudget(needOf(head).memoryMiB, room))
-    .map(({ accountId }) => accountId);
-  const rules = new MemoryRules(room, waiting);
+  const waitsForShare = (head: Candidate): boolean => isWithinShare(needOf(head).memoryMiB, room);
+  const rules = new MemoryRules(
+    room,
+    heads.filter(waitsForShare).map(({ accountId }) => accountId),
+  );
   const claims: PlannedClaim[] = [];
   const take = (candidate: Candidate, { memoryMiB, sharedBy }: Need): void => {
     claims.push({ candidate, memoryMiB, isShared: sharedBy !== undefined });
@@ -78,8 +81,6 @@ export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanI
     else lanes.delete(lane);
     if (lane.length === 0) lanes.delete(lane);
   }
-  const alone = rules.firstIfIdle();
-  if (alone !== undefined) take(alone, needOf(alone));
   return { claims, shortages: rules.shortages, missingMiB: rules.missingMiB };
 }
 
@@ -103,8 +104,8 @@ interface Need {
   readonly sharedBy: string | undefined;
 }
 
-function needsMemoryWithinBudget(memoryMiB: number, { budgetMiB }: NodeRoom): boolean {
-  return memoryMiB > 0 && memoryMiB <= budgetMiB;
+function isWithinShare(memoryMiB: number, { budgetMiB, shareMiB }: NodeRoom): boolean {
+  return memoryMiB > 0 && memoryMiB <= Math.min(budgetMiB, shareMiB);
 }
 
 function firstLane(lanes: ReadonlySet<Candidate[]>, accounts: ReadonlyMap<number, number>): Candidate[] | undefined {

@@ -22,7 +22,7 @@ export interface ClaimerOptions {
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
   readonly standbys: Pick<StandbyDrivers, "keepWithin">;
-  /** The most memory that one account may take here while commands of others run or wait. */
+  /** The share of an account. */
   readonly accountMemoryMiB: number;
   readonly leaseSeconds: number;
   readonly filesOf: (command: RunnableCommand) => CommandFiles;

@@ -1,3 +1,15 @@
+/**
+ * Which command may take memory of this node: the rules "share" and "next" of `docs/command-states.md`.
+ *
+ * - A command starts when its memory is free and its account stays within its share of the node. The account may exceed
+ *   its share while no other account runs commands or waits for its share here; if others only run, with a single command
+ *   that has waited a minute.
+ * - A command that has waited a minute for memory is next: the other accounts leave it what it needs, up to its share, and
+ *   no other command of its account takes memory before it.
+ *
+ * So a command within the share starts sooner or later. A larger one depends on the other accounts: while they use too
+ * much for it, it delays no command.
+ */
 import type { Candidate } from "../store/claims.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { MemoryUse, RunnableKind } from "../execution/executor.ts";
@@ -5,14 +17,14 @@ import type { RunnableCommand } from "../store/command-row.ts";
 import type { WatchedNode } from "./heartbeats.ts";
 
 /**
- * Why a command cannot take memory of this node now. `memory`: the memory is taken, reserved for another account, or
- * due first to another command of its own account. `share`: it would exceed its account's share. `node`: it needs more
- * than the node's budget.
+ * Why a command cannot take memory of this node now. `memory`: too little is free. `share`: its account would exceed its
+ * share. `next`: another command is next. `node`: it needs more than the node's budget.
  */
-export type Shortage = "memory" | "share" | "node";
+export type Shortage = "memory" | "share" | "next" | "node";
 
 export interface NodeRoom {
   readonly budgetMiB: number;
+  /** The share of an account. */
   readonly shareMiB: number;
   /** All memory that is taken. */
   readonly usedMiB: number;
@@ -20,46 +32,23 @@ export interface NodeRoom {
   readonly usedBy: ReadonlyMap<number, number>;
 }
 
-/** After this time, a command holds back smaller ones of its own account. */
-const PATIENCE_MS = 60_000;
-/** After this time, memory is reserved for the command. */
-const TURN_MS = 600_000;
+const NEXT_AFTER_MS = 60_000;
 
-/**
- * Which command may take memory of this node. `budget` is the node's, `share` the most that one account may take while
- * commands of another account run or wait here (`HEADGATE_ACCOUNT_MEMORY`).
- *
- * | the command needs | it starts when it fits into the free memory, and |
- * |---|---|
- * | no memory of its own | always |
- * | no more than is left of its account's share | always |
- * | more than that, and the account runs something here | no command of another account runs or waits here |
- * | more than the whole share, and the account runs nothing here | no command of another account runs or waits here; or after a minute, when none waits; or after ten minutes; or when nothing runs here |
- * | more than the budget | never here |
- *
- * | it has waited | then |
- * |---|---|
- * | a minute | no other command of its own account takes memory before it |
- * | ten minutes | the other accounts together leave it what it needs, up to its share: at least the rest of the node stays theirs |
- *
- * So a command within its share starts sooner or later, and no command prevents other accounts from starting theirs. A
- * larger command starts only when the other accounts leave enough memory.
- */
+/** Judges the commands that could start on this node, in the order of their turns. */
 export class MemoryRules {
   readonly shortages = new Map<number, Shortage>();
   readonly #room: NodeRoom;
-  readonly #waiting: ReadonlySet<number>;
+  readonly #waiting: readonly number[];
   readonly #usedBy: Map<number, number>;
   #usedMiB: number;
   #missingMiB = 0;
-  readonly #heldAccounts = new Set<number>();
-  #reservation: { readonly accountId: number; readonly memoryMiB: number } | undefined;
-  #firstOverShare: { readonly candidate: Candidate; readonly memoryMiB: number } | undefined;
+  /** What the other accounts leave to a command that is next, by its account. */
+  readonly #next = new Map<number, number>();
 
-  /** `waiting`: accounts with a command that could start now if there is memory. */
-  constructor(room: NodeRoom, waiting: Iterable<number>) {
+  /** `waiting`: the accounts that wait for their share. */
+  constructor(room: NodeRoom, waiting: readonly number[]) {
     this.#room = room;
-    this.#waiting = new Set(waiting);
+    this.#waiting = waiting;
     this.#usedBy = new Map(room.usedBy);
     this.#usedMiB = room.usedMiB;
   }
@@ -70,18 +59,10 @@ export class MemoryRules {
   }
 
   /** Undefined: it may start. */
-  shortageOf(candidate: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
+  shortageOf({ id, accountId }: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
     if (memoryMiB === 0) return undefined;
-    const shortage = this.#shortage(candidate, memoryMiB, waitedMs);
-    if (shortage === undefined) return undefined;
-    this.shortages.set(candidate.id, shortage);
-    if (shortage === "node") return shortage;
-    if (shortage === "share") this.#firstOverShare ??= { candidate, memoryMiB };
-    const { accountId } = candidate;
-    if (waitedMs >= PATIENCE_MS) this.#heldAccounts.add(accountId);
-    if (waitedMs >= TURN_MS) {
-      this.#reservation ??= { accountId, memoryMiB: Math.min(memoryMiB, this.#room.shareMiB) };
-    }
+    const shortage = this.#shortage(accountId, memoryMiB, waitedMs >= NEXT_AFTER_MS);
+    if (shortage !== undefined) this.shortages.set(id, shortage);
     return shortage;
   }
 
@@ -90,50 +71,37 @@ export class MemoryRules {
     this.#usedBy.set(accountId, this.#used(accountId) + memoryMiB);
   }
 
-  /** If nothing runs here and nothing was taken, the first command above its share may start. */
-  firstIfIdle(): Candidate | undefined {
-    const first = this.#firstOverShare;
-    if (first === undefined || this.#usedBy.size > 0) return undefined;
-    const missingMiB = this.#usedMiB + first.memoryMiB - this.#room.budgetMiB;
-    if (missingMiB > 0) {
-      this.#missingMiB ||= missingMiB; // taken by unused servers, which can be evicted
-      return undefined;
-    }
-    this.shortages.delete(first.candidate.id);
-    return first.candidate;
-  }
-
-  #shortage(candidate: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
-    const { budgetMiB } = this.#room;
+  #shortage(accountId: number, memoryMiB: number, hasWaited: boolean): Shortage | undefined {
+    const { budgetMiB, shareMiB } = this.#room;
     if (memoryMiB > budgetMiB) return "node";
-    const { accountId } = candidate;
-    if (this.#heldAccounts.has(accountId)) return "memory";
-    if (this.#isOverShare(accountId, memoryMiB, waitedMs)) return "share";
-    if (this.#usedMiB + memoryMiB > budgetMiB) {
-      this.#missingMiB ||= this.#usedMiB + memoryMiB - budgetMiB;
-      return "memory";
-    }
-    return this.#isReserved(accountId, memoryMiB) ? "memory" : undefined;
+    const isBeyondShare = this.#used(accountId) + memoryMiB > shareMiB && !this.#mayExceedShare(accountId, hasWaited);
+    const missingMiB = Math.max(0, this.#usedMiB + memoryMiB - budgetMiB);
+    if (!isBeyondShare && missingMiB === 0 && !this.#isBehindNext(accountId, memoryMiB)) return undefined;
+    if (!isBeyondShare) this.#missingMiB ||= missingMiB;
+    const mayBeNext = memoryMiB <= shareMiB || this.#othersLeave(accountId, memoryMiB);
+    if (hasWaited && mayBeNext && !this.#next.has(accountId)) this.#next.set(accountId, Math.min(memoryMiB, shareMiB));
+    if (isBeyondShare) return "share";
+    return missingMiB > 0 ? "memory" : "next";
   }
 
-  #isOverShare(accountId: number, memoryMiB: number, waitedMs: number): boolean {
-    const { shareMiB } = this.#room;
-    const usedMiB = this.#used(accountId);
-    if (usedMiB + memoryMiB <= shareMiB) return false;
+  #mayExceedShare(accountId: number, hasWaited: boolean): boolean {
     const isOther = (other: number): boolean => other !== accountId;
-    const othersWait = [...this.#waiting].some(isOther);
-    const othersRun = [...this.#usedBy.keys()].some(isOther);
-    if (!othersWait && !othersRun) return false;
-    if (usedMiB > 0) return true;
-    return waitedMs < TURN_MS && (othersWait || waitedMs < PATIENCE_MS);
+    if (this.#waiting.some(isOther)) return false;
+    return ![...this.#usedBy.keys()].some(isOther) || (hasWaited && this.#used(accountId) === 0);
   }
 
-  /** Whether the memory is reserved for the account of the first examined command that has waited ten minutes. */
-  #isReserved(accountId: number, memoryMiB: number): boolean {
-    const reserved = this.#reservation;
-    if (reserved === undefined || reserved.accountId === accountId) return false;
-    const usedByOthers = this.#usedMiB - this.#used(reserved.accountId);
-    return usedByOthers + memoryMiB > this.#room.budgetMiB - reserved.memoryMiB;
+  /** If commands of several accounts are next, the other accounts leave memory to the first of them only. */
+  #isBehindNext(accountId: number, memoryMiB: number): boolean {
+    if (this.#next.has(accountId)) return true;
+    const [first] = this.#next;
+    if (first === undefined) return false;
+    const [nextAccountId, nextMiB] = first;
+    return !this.#othersLeave(nextAccountId, nextMiB + memoryMiB);
+  }
+
+  /** Whether the account could use so much memory, all its commands together. */
+  #othersLeave(accountId: number, memoryMiB: number): boolean {
+    return this.#usedMiB - this.#used(accountId) + memoryMiB <= this.#room.budgetMiB;
   }
 
   #used(accountId: number): number {
