@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { sendFirstWhitelistedIp } from "../access/whitelist/store.ts";
+import { insertWhitelistedIp } from "../access/whitelist/store.ts";
 import { Id } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
@@ -73,7 +73,10 @@ export const createAccount = operation({
       if (credentials.size > 0) {
         sendCredentials(tx, accountId, sealCredentials(credentials, services.keys, { id: accountId }));
       }
-      if (defaultFeatures.includes("ip_whitelisting")) sendFirstWhitelistedIp(tx, accountId, caller.address);
+      if (defaultFeatures.includes("ip_whitelisting")) {
+        // It would lock out its creator otherwise.
+        await insertWhitelistedIp(tx, accountId, { cidr: caller.address, givenText: caller.address });
+      }
       audit.object = `account/${accountId}`;
       return {
         name,

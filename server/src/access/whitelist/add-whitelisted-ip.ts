@@ -26,10 +26,10 @@ export const addWhitelistedIp = operation({
   example: { body: { ip_cidr: "203.0.113.0/24" } },
   reply: StatusReply,
 
-  async handle({ body, change }) {
+  async handle({ body, caller, change }) {
     const entry = parseWhitelistEntry(body.ip_cidr);
     return change(async (tx, audit) => {
-      await insertWhitelistedIp(tx, entry);
+      await insertWhitelistedIp(tx, caller.accountId, entry);
       audit.object = `whitelisted_ip/${entry.cidr}`;
       return statusReply("IP whitelisted successfully.");
     });

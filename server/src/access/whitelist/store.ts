@@ -9,20 +9,12 @@ export interface WhitelistedIpRow {
   updated_at: Date;
 }
 
-export async function insertWhitelistedIp(tx: Tx, entry: WhitelistEntry): Promise<void> {
+export async function insertWhitelistedIp(tx: Tx, accountId: number, entry: WhitelistEntry): Promise<void> {
   await tx.query(
-    `insert into whitelisted_ip (ip_cidr, given_text) values ($1, $2)
+    `insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2, $3)
      on conflict on constraint whitelisted_ip_once do nothing`,
-    [entry.cidr, entry.givenText],
+    [accountId, entry.cidr, entry.givenText],
   );
-}
-
-/** If the whitelist is enforced from the start, it contains the creator's address. */
-export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: string): void {
-  tx.send("insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2::text::cidr, $2)", [
-    accountId,
-    address,
-  ]);
 }
 
 export async function listWhitelistedIps(reader: Queryable): Promise<WhitelistedIpRow[]> {
