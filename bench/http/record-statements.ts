@@ -62,7 +62,7 @@ export async function record(
       identify,
       begin,
       statements: await recorded(async (tx) => {
-        await insertWhitelistedIp(tx, { cidr: "203.0.113.7/32", givenText: "203.0.113.7/32" });
+        await insertWhitelistedIp(tx, caller.accountId, { cidr: "203.0.113.7/32", givenText: "203.0.113.7/32" });
         recordAudit(tx, caller, "whitelist_ip_add", "whitelisted_ip/203.0.113.7/32");
       }),
     },

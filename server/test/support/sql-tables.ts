@@ -36,9 +36,9 @@ const KEYWORDS = new Map<string, (before: string, after: string) => Level | unde
   ["table", (before) => (["lock", "create", "alter", "drop"].includes(before) ? WRITTEN : undefined)],
   ["truncate", () => WRITTEN],
   ["copy", (before) => (before === "" ? WRITTEN : undefined)],
-  ...[..."where group order having limit offset union except intersect returning set values select for".split(" ")].map(
-    (word) => [word, () => OTHER] as const,
-  ),
+  ..."where group order having limit offset union except intersect returning set values select for"
+    .split(" ")
+    .map((word) => [word, () => OTHER] as const),
   ["with", (_, after) => (after === "ordinality" ? undefined : OTHER)],
 ]);
 /** Words between a keyword and the name. */
