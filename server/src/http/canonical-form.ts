@@ -78,8 +78,13 @@ function withoutKeys(body: Record<string, unknown>, keys: ReadonlySet<string>): 
 
 function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
+  const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
   // Not in a path, which the message about an unknown path shows as the client sent it.
-  const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b(?<!/\\S*)`, "g");
+  const inMessage = (text: string): string => {
+    const slashAt = text.indexOf("/");
+    const end = slashAt === -1 ? text.length : slashAt;
+    return text.slice(0, end).replaceAll(messageWord, `${to}_$1`) + text.slice(end);
+  };
   const schemaWord = `{"${from.toUpperCase()}-QUERY-SCHEMA":`;
   // Both prefixes are swapped: words with the wrong one become unknown, and swapping back restores the text as sent.
   const policyWord = new RegExp(`"(${from}|${to})_(${POLICY_WORDS.join("|")})"`, "g");
@@ -94,7 +99,7 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
       ]),
     );
   };
-  /** Policies and the schemas of queries are sent as text, and error messages name fields as the client spells them. */
+  /** Policies and the schemas of queries are sent as text, and our error messages name fields as the client spells them. */
   const rewriteText = (key: string, value: unknown): unknown => {
     // A policy may also be an array, whose values are rewritten like those of its text.
     if (POLICY_KEYS.has(key) && Array.isArray(value)) {
@@ -105,7 +110,7 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
     if (key === SCHEMA_KEY && value.startsWith(schemaWord)) {
       return `{"${to.toUpperCase()}-QUERY-SCHEMA":${value.slice(schemaWord.length)}`;
     }
-    return key === MESSAGE_KEY ? value.replaceAll(messageWord, `${to}_$1`) : undefined;
+    return key === MESSAGE_KEY && from === "svc" ? value.replaceAll(/\S+/g, inMessage) : undefined;
   };
   return rewrite;
 }

@@ -156,6 +156,19 @@ describe("the rewrite of keys", () => {
     ]);
   });
 
+  test("renames the fields that our messages name, but nothing in a path, and takes no longer for a long text", () => {
+    const { outgoing } = prefixRewrite("acme");
+    const message = (prefix: string) => ({ error_message: `${prefix}_user_id: GET /svc_users is (${prefix}_user)` });
+    expect(outgoing(message("svc"))).toEqual(message("acme"));
+    const long = { error_message: "svc_user.".repeat(200_000) };
+    expect(outgoing(long)).toEqual({ error_message: "acme_user.".repeat(200_000) });
+  });
+
+  test("leaves messages of clients alone", () => {
+    const sent = { error_message: "acme_user.".repeat(100_000) };
+    expect(prefixRewrite("acme").incoming(sent)).toEqual(sent);
+  });
+
   test("does nothing by default", () => {
     const value = { svc_user_id: 1 };
     expect(prefixRewrite("svc").incoming(value)).toBe(value);
