@@ -66,8 +66,9 @@ export const limitSettings = {
   accountMemory: fixed({
     name: "HEADGATE_ACCOUNT_MEMORY",
     description:
-      "Memory of a node that the commands of one account may use while commands of other accounts run or wait there. 0 " +
-      "disables the limit.",
+      "Memory of a node that the commands of one account may use while other accounts need theirs. Make it as large as " +
+      "the commands that must start beside busy accounts; larger ones wait until the others leave enough. 0 disables " +
+      "the limit.",
     allowed: "a share of the node's budget such as 50%, a size such as 8g, or 0",
     parse: share,
     default: "50%",

@@ -106,6 +106,11 @@ describe("a command that waits for memory", () => {
   const [large, own, other] = [waiting(1), waiting(1, query(9)), waiting(2)];
   const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 50);
   const full = room(1000, { usedMiB: 200 });
+  /** Half of the node is the share. What the accounts 1, 2, … use; an account that uses 0 runs nothing. */
+  const roomOf = (...used: number[]): NodeRoom => {
+    const usedBy = new Map(used.flatMap((each, index) => (each === 0 ? [] : [[index + 1, each] as const])));
+    return room(1000, { shareMiB: 500, usedMiB: used.reduce((sum, each) => sum + each, 0), usedBy });
+  };
 
   test("lets smaller ones pass at first", () => {
     const planned = plan([large, own, other], { room: full, memoryOf });
@@ -116,13 +121,31 @@ describe("a command that waits for memory", () => {
   test("lets only commands of other accounts pass after a minute, as long as they leave it what it needs", () => {
     const needs = (each: Candidate): number => (each.id === large.id ? 300 : memoryOf(each));
     const waited = { [large.id]: 61 };
-    const beside = (othersMiB: number): NodeRoom =>
-      room(1000, { shareMiB: 500, usedMiB: 200 + othersMiB, usedBy: new Map([[1, 200], [3, othersMiB]]) }); // prettier-ignore
-    const passing = plan([large, own, other], { room: beside(505), memoryOf: needs, waited });
-    expect(idsOf(passing)).toEqual([other.id]);
-    expect(passing.shortages).toEqual(new Map([[large.id, "memory"], [own.id, "next"]])); // prettier-ignore
-    const stopping = plan([large, own, other], { room: beside(651), memoryOf: needs, waited });
-    expect(idsOf(stopping)).toEqual([]);
+    // Account 1 uses 200 and needs 300 more.
+    const beside = (...others: number[]): NodeRoom => roomOf(200, ...others);
+    const passing = plan([large, own, other], { room: beside(450, 55), memoryOf: needs, waited });
+    expect(idsOf(passing)).toEqual([]);
+    expect(passing.shortages).toEqual(new Map([[large.id, "memory"], [own.id, "next"], [other.id, "next"]])); // prettier-ignore
+    const starting = plan([large, own, other], { room: beside(450), memoryOf: needs, waited });
+    expect(idsOf(starting)).toEqual([large.id, other.id]);
+    const waiting = plan([large, own, other], { room: beside(250, 255), memoryOf: needs });
+    expect(new Set(idsOf(waiting))).toEqual(new Set([own.id, other.id]));
+  });
+
+  test("is next even if commands of accounts that run fewer are examined before it", () => {
+    const running = waiting(1, { accountRunning: 3 });
+    const needs = ({ id }: Candidate): number => (id === running.id ? 400 : 300);
+    const busy = roomOf(100, 300, 300);
+    const planned = plan([running, waiting(4)], { room: busy, memoryOf: needs, waited: { [running.id]: 61 } });
+    expect(planned.claims).toEqual([]);
+    expect([...planned.shortages.values()]).toEqual(["next", "memory"]);
+  });
+
+  test("holds up its own account, and others only if it fits into the share beside what its account runs", () => {
+    const needs = ({ id }: Candidate): number => (id === large.id ? 200 : 50);
+    const planned = plan([large, own, other], { room: roomOf(400, 100), memoryOf: needs, waited: { [large.id]: 61 } });
+    expect(idsOf(planned)).toEqual([other.id]);
+    expect(planned.shortages).toEqual(new Map([[large.id, "share"], [own.id, "next"]])); // prettier-ignore
   });
 
   test("always lets commands of its account pass that need no memory", () => {
@@ -140,16 +163,23 @@ describe("a command that waits for memory", () => {
     expect(idsOf(plan([large, ...crowd], { room: busy, memoryOf: needs, waited }))).toEqual([]);
     const less = { ...busy, usedMiB: 400, usedBy: new Map([2, 3].map((id) => [id, 200])) };
     expect(idsOf(plan([large, ...crowd], { room: less, memoryOf: needs, waited }))).toContain(large.id);
-    const half = room(1000, { shareMiB: 500, usedMiB: 550, usedBy: new Map([[1, 150], [2, 400]]) }); // prettier-ignore
-    expect(idsOf(plan([large, ...crowd], { room: half, memoryOf: needs, waited }))).toEqual([crowd[0]?.id]);
+    const half = roomOf(0, 350);
+    const first = waiting(3, { accountRunning: 1 });
+    const second = waiting(4, { accountRunning: 2 });
+    const planned = plan([large, first, second], { room: half, memoryOf: needs, waited });
+    expect(idsOf(planned)).toEqual([large.id, first.id]);
   });
 
-  test("holds up none of its account while it is larger than the share and other accounts use too much for it", () => {
+  test("holds up none of its account while it is larger than the share and could not start", () => {
     const waited = { [large.id]: 6000 };
-    const beside = (othersMiB: number): NodeRoom =>
-      room(1000, { shareMiB: 500, usedMiB: 300 + othersMiB, usedBy: new Map([[1, 300], [2, othersMiB]]) }); // prettier-ignore
-    expect(idsOf(plan([large, own], { room: beside(101), memoryOf, waited }))).toEqual([own.id]);
-    expect(idsOf(plan([large, own], { room: beside(100), memoryOf, waited }))).toEqual([]);
+    const started = (others: Candidate[], ...used: number[]): number[] =>
+      idsOf(plan([large, own, ...others], { room: roomOf(...used), memoryOf, waited }));
+    expect(started([], 300, 101)).toEqual([own.id]); // other accounts use too much for it
+    expect(started([], 300, 100)).toEqual([]);
+    const capped = waiting(2, { accountRunning: 20 });
+    expect(started([capped], 300, 100)).toEqual([]);
+    expect(started([waiting(2)], 300, 100)).toContain(own.id); // another account waits for its share
+    expect(started([waiting(2)])).toContain(own.id); // also on an idle node
   });
 });
 
@@ -168,6 +198,14 @@ describe("the share of an account", () => {
     const crowd = Array.from({ length: 8 }, () => waiting(1));
     const capped = waiting(2, { accountRunning: 20 });
     expect(accountsOf([...crowd, capped], half())).toHaveLength(8);
+  });
+
+  test("is waited for by an account even behind a command that is larger than the node", () => {
+    const crowd = Array.from({ length: 8 }, () => waiting(1));
+    const huge = waiting(2);
+    const memoryOf = ({ id }: Candidate): number => (id === huge.id ? 2000 : 100);
+    const planned = plan([...crowd, huge, waiting(2)], { room: half(), memoryOf });
+    expect(planned.claims.filter(({ candidate }) => candidate.accountId === 1)).toHaveLength(5);
   });
 
   test("is the waiting reason of the commands that it holds back", () => {

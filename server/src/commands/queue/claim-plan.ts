@@ -7,7 +7,7 @@
  *   node is left to a larger node, and holds up nothing.
  */
 import type { Candidate, Caps } from "../store/claims.ts";
-import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
+import { compareDue, MemoryRules, type LaneHead, type NodeRoom, type Shortage } from "./memory-rules.ts";
 import type { RunnableKind } from "../execution/executor.ts";
 
 /** The commands that a node can claim now, in the order in which it should try. */
@@ -55,17 +55,18 @@ export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanI
     if (typeof need === "number") return { memoryMiB: need, sharedBy: undefined };
     return shared.has(need.sharedBy) ? { ...need, memoryMiB: 0 } : need;
   };
-  const heads = [...lanes].flatMap(([head]) => (head !== undefined && mayRun(head) ? head : []));
-  const waitsForShare = (head: Candidate): boolean => isWithinShare(needOf(head).memoryMiB, room);
-  const rules = new MemoryRules(
-    room,
-    heads.filter(waitsForShare).map(({ accountId }) => accountId),
-  );
+  const heads = [...lanes].flatMap((lane): LaneHead | [] => {
+    // A command that is larger than the node holds up nothing, so the one after it counts.
+    const candidate = lane.find((each) => needOf(each).memoryMiB <= room.budgetMiB);
+    if (candidate === undefined || !mayRun(candidate)) return [];
+    return { candidate, memoryMiB: needOf(candidate).memoryMiB, waitedMs: waitedMs(candidate) };
+  });
+  const rules = new MemoryRules(room, heads);
   const claims: PlannedClaim[] = [];
   const take = (candidate: Candidate, { memoryMiB, sharedBy }: Need): void => {
     claims.push({ candidate, memoryMiB, isShared: sharedBy !== undefined });
     if (sharedBy !== undefined) shared.add(sharedBy);
-    rules.take(candidate.accountId, memoryMiB);
+    rules.take(candidate, memoryMiB);
     accounts.set(candidate.accountId, (accounts.get(candidate.accountId) ?? 0) + 1);
     clusters.set(candidate.clusterId, (clusters.get(candidate.clusterId) ?? 0) + 1);
   };
@@ -104,10 +105,6 @@ interface Need {
   readonly sharedBy: string | undefined;
 }
 
-function isWithinShare(memoryMiB: number, { budgetMiB, shareMiB }: NodeRoom): boolean {
-  return memoryMiB > 0 && memoryMiB <= Math.min(budgetMiB, shareMiB);
-}
-
 function firstLane(lanes: ReadonlySet<Candidate[]>, accounts: ReadonlyMap<number, number>): Candidate[] | undefined {
   let first: { lane: Candidate[]; head: Candidate } | undefined;
   for (const lane of lanes) {
@@ -120,5 +117,5 @@ function firstLane(lanes: ReadonlySet<Candidate[]>, accounts: ReadonlyMap<number
 
 function compareHeads(one: Candidate, other: Candidate, accounts: ReadonlyMap<number, number>): number {
   const running = (candidate: Candidate): number => accounts.get(candidate.accountId) ?? 0;
-  return running(one) - running(other) || one.dueAt.getTime() - other.dueAt.getTime() || one.id - other.id;
+  return running(one) - running(other) || compareDue(one, other);
 }

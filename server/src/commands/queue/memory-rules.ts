@@ -4,11 +4,12 @@
  * - A command starts when its memory is free and its account stays within its share of the node. The account may exceed
  *   its share while no other account runs commands or waits for its share here; if others only run, with a single command
  *   that has waited a minute.
- * - A command that has waited a minute for memory is next: the other accounts leave it what it needs, up to its share, and
- *   no other command of its account takes memory before it.
+ * - A command that has waited a minute for memory is next if it could start were its account to run nothing: no other
+ *   command of its account takes memory before it. If it fits into the share beside those that run, the other accounts
+ *   leave it its memory.
  *
- * So a command within the share starts sooner or later. A larger one depends on the other accounts: while they use too
- * much for it, it delays no command.
+ * So a command that is no larger than the share starts sooner or later, whatever other accounts do. A larger one depends
+ * on them, and holds up nothing while it could not start anyway.
  */
 import type { Candidate } from "../store/claims.ts";
 import { invalid } from "../../lib/fault.ts";
@@ -34,23 +35,39 @@ export interface NodeRoom {
 
 const NEXT_AFTER_MS = 60_000;
 
-/** Judges the commands that could start on this node, in the order of their turns. */
+/** The first command of a lane that this node could run, if it had the memory. */
+export interface LaneHead {
+  readonly candidate: Candidate;
+  readonly memoryMiB: number;
+  /** How long it has waited for memory. */
+  readonly waitedMs: number;
+}
+
+/** Decides whether commands may take memory of this node, in the order of their turns. */
 export class MemoryRules {
   readonly shortages = new Map<number, Shortage>();
   readonly #room: NodeRoom;
-  readonly #waiting: readonly number[];
+  /** The accounts that wait for their share. */
+  readonly #waiting: ReadonlySet<number>;
   readonly #usedBy: Map<number, number>;
   #usedMiB: number;
   #missingMiB = 0;
-  /** What the other accounts leave to a command that is next, by its account. */
-  readonly #next = new Map<number, number>();
+  /** The command of an account that is next, the one that has been due longest first. */
+  readonly #next = new Map<number, LaneHead>();
 
-  /** `waiting`: the accounts that wait for their share. */
-  constructor(room: NodeRoom, waiting: readonly number[]) {
+  constructor(room: NodeRoom, heads: readonly LaneHead[]) {
     this.#room = room;
-    this.#waiting = waiting;
     this.#usedBy = new Map(room.usedBy);
     this.#usedMiB = room.usedMiB;
+    const needing = heads.filter(({ memoryMiB }) => memoryMiB > 0 && memoryMiB <= room.budgetMiB);
+    const withinShare = needing.filter(({ memoryMiB }) => memoryMiB <= room.shareMiB);
+    this.#waiting = new Set(withinShare.map(({ candidate }) => candidate.accountId));
+    const next = needing.filter((head) => head.waitedMs >= NEXT_AFTER_MS && this.#couldStartAlone(head));
+    next.sort((one, other) => compareDue(one.candidate, other.candidate));
+    for (const head of next) {
+      const { accountId } = head.candidate;
+      if (!this.#next.has(accountId)) this.#next.set(accountId, head);
+    }
   }
 
   /** How much memory is missing for the first command that waits only for free memory; 0: no command does. */
@@ -61,42 +78,51 @@ export class MemoryRules {
   /** Undefined: it may start. */
   shortageOf({ id, accountId }: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
     if (memoryMiB === 0) return undefined;
-    const shortage = this.#shortage(accountId, memoryMiB, waitedMs >= NEXT_AFTER_MS);
+    const shortage = this.#shortage(id, accountId, memoryMiB, waitedMs >= NEXT_AFTER_MS);
     if (shortage !== undefined) this.shortages.set(id, shortage);
     return shortage;
   }
 
-  take(accountId: number, memoryMiB: number): void {
+  take({ id, accountId }: Candidate, memoryMiB: number): void {
     this.#usedMiB += memoryMiB;
     this.#usedBy.set(accountId, this.#used(accountId) + memoryMiB);
+    if (this.#next.get(accountId)?.candidate.id === id) this.#next.delete(accountId);
   }
 
-  #shortage(accountId: number, memoryMiB: number, hasWaited: boolean): Shortage | undefined {
+  #shortage(id: number, accountId: number, memoryMiB: number, hasWaited: boolean): Shortage | undefined {
     const { budgetMiB, shareMiB } = this.#room;
     if (memoryMiB > budgetMiB) return "node";
-    const isBeyondShare = this.#used(accountId) + memoryMiB > shareMiB && !this.#mayExceedShare(accountId, hasWaited);
+    if (this.#used(accountId) + memoryMiB > shareMiB && !this.#mayExceedShare(accountId, hasWaited)) return "share";
     const missingMiB = Math.max(0, this.#usedMiB + memoryMiB - budgetMiB);
-    if (!isBeyondShare && missingMiB === 0 && !this.#isBehindNext(accountId, memoryMiB)) return undefined;
-    if (!isBeyondShare) this.#missingMiB ||= missingMiB;
-    const mayBeNext = memoryMiB <= shareMiB || this.#othersLeave(accountId, memoryMiB);
-    if (hasWaited && mayBeNext && !this.#next.has(accountId)) this.#next.set(accountId, Math.min(memoryMiB, shareMiB));
-    if (isBeyondShare) return "share";
-    return missingMiB > 0 ? "memory" : "next";
+    this.#missingMiB ||= missingMiB;
+    if (missingMiB > 0) return "memory";
+    return this.#isBeforeNext(id, accountId, memoryMiB) ? "next" : undefined;
   }
 
   #mayExceedShare(accountId: number, hasWaited: boolean): boolean {
-    const isOther = (other: number): boolean => other !== accountId;
-    if (this.#waiting.some(isOther)) return false;
-    return ![...this.#usedBy.keys()].some(isOther) || (hasWaited && this.#used(accountId) === 0);
+    if (this.#othersWait(accountId)) return false;
+    const isAlone = this.#usedBy.size === (this.#usedBy.has(accountId) ? 1 : 0);
+    return isAlone || (hasWaited && this.#used(accountId) === 0);
   }
 
-  /** If commands of several accounts are next, the other accounts leave memory to the first of them only. */
-  #isBehindNext(accountId: number, memoryMiB: number): boolean {
-    if (this.#next.has(accountId)) return true;
-    const [first] = this.#next;
-    if (first === undefined) return false;
-    const [nextAccountId, nextMiB] = first;
-    return !this.#othersLeave(nextAccountId, nextMiB + memoryMiB);
+  #couldStartAlone({ candidate: { accountId }, memoryMiB }: LaneHead): boolean {
+    if (memoryMiB <= this.#room.shareMiB) return true;
+    return !this.#othersWait(accountId) && this.#othersLeave(accountId, memoryMiB);
+  }
+
+  /** Whether it would take memory before a command of its account that is next, or memory that others leave to such a one. */
+  #isBeforeNext(id: number, accountId: number, memoryMiB: number): boolean {
+    const own = this.#next.get(accountId);
+    if (own !== undefined && own.candidate.id !== id) return true;
+    // If commands of several accounts are next, the other accounts leave memory to the first of them only.
+    const first = [...this.#next.values()].find((head) => this.#neededMiB(head) <= this.#room.shareMiB);
+    if (first === undefined || first.candidate.accountId === accountId) return false;
+    return !this.#othersLeave(first.candidate.accountId, this.#neededMiB(first) + memoryMiB);
+  }
+
+  /** What the account of a command needs to run it beside those that run. */
+  #neededMiB({ candidate, memoryMiB }: LaneHead): number {
+    return this.#used(candidate.accountId) + memoryMiB;
   }
 
   /** Whether the account could use so much memory, all its commands together. */
@@ -104,9 +130,18 @@ export class MemoryRules {
     return this.#usedMiB - this.#used(accountId) + memoryMiB <= this.#room.budgetMiB;
   }
 
+  #othersWait(accountId: number): boolean {
+    return this.#waiting.size > (this.#waiting.has(accountId) ? 1 : 0);
+  }
+
   #used(accountId: number): number {
     return this.#usedBy.get(accountId) ?? 0;
   }
+}
+
+/** The command that has been due longest comes first. */
+export function compareDue(one: Candidate, other: Candidate): number {
+  return one.dueAt.getTime() - other.dueAt.getTime() || one.id - other.id;
 }
 
 /** Checks at submission how much memory a command needs. */

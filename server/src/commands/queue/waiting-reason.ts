@@ -78,7 +78,7 @@ export function onlyNodeReason(
 
 const SHORTAGES: Record<Shortage, string> = {
   memory: "the memory of the node is taken by other commands",
-  next: "another command that has waited longer is next for the memory of the node",
+  next: "another command, which has waited more than a minute, is next for the memory of the node",
   share: "its account may not take more of the node's memory while other accounts need it",
   node: "it needs more memory than this node has, and waits for a larger one",
 };
