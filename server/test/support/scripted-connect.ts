@@ -38,8 +38,13 @@ export interface ScriptedConnect {
   readonly starts: readonly ExecutePlanRequest[];
   /** The last position of a response, `all` of an operation, or `session`, with which the client also pings. */
   readonly released: readonly string[];
+  /** Those that were still being handled when their session was released. Spark logs an error for each. */
+  readonly lateReleases: readonly string[];
   stop(): void;
 }
+
+/** As on a busy server. */
+const RELEASE_MS = 50;
 
 /** An error as Spark sends it. */
 export function sparkError(errorClass: string, details: Record<string, string> = {}): Error {
@@ -65,6 +70,8 @@ export async function scriptConnect(
 ): Promise<ScriptedConnect> {
   const server = new Server();
   const [calls, starts, released]: [string[], ExecutePlanRequest[], string[]] = [[], [], []];
+  const lateReleases: string[] = [];
+  const handled = new Set<{ readonly sessionId: string; readonly position: string }>();
   const play = (call: ServerWritableStream<unknown, Answer>): void => {
     const script = scripts[calls.length - 1] ?? [new Error("the script has no response for this call")];
     for (const step of script) {
@@ -146,11 +153,18 @@ export async function scriptConnect(
         reply(null, create(ConfigResponseSchema, { sessionId: request.sessionId }));
       },
       release: ({ request }: { request: ReleaseExecuteRequest }, reply: sendUnaryData<object>) => {
-        released.push(request.release.case === "releaseUntil" ? request.release.value.responseId : "all");
-        reply(null, {});
+        const position = request.release.case === "releaseUntil" ? request.release.value.responseId : "all";
+        released.push(position);
+        const release = { sessionId: request.sessionId, position };
+        handled.add(release);
+        setTimeout(() => {
+          handled.delete(release);
+          reply(null, {});
+        }, RELEASE_MS);
       },
-      releaseSession: (_call: unknown, reply: sendUnaryData<object>) => {
+      releaseSession: ({ request }: { request: ReleaseSessionRequest }, reply: sendUnaryData<object>) => {
         released.push("session");
+        for (const { sessionId, position } of handled) if (sessionId === request.sessionId) lateReleases.push(position);
         reply(null, {});
       },
     },
@@ -160,5 +174,5 @@ export async function scriptConnect(
       error === null ? resolve(bound) : reject(error),
     );
   });
-  return { port, calls, starts, released, stop: () => server.forceShutdown() };
+  return { port, calls, starts, released, lateReleases, stop: () => server.forceShutdown() };
 }

@@ -219,6 +219,16 @@ describe("a result", () => {
     await expect.poll(() => server.released.toSorted()).toEqual(["2", "all"]);
   });
 
+  it("is released before its session, because Spark would log an error afterwards", async () => {
+    const session = await play([[batch("1"), complete, "end"]]);
+    const execution = session.execute("x", { operationId });
+    for await (const { position } of execution) execution.release(position);
+    await session.release();
+    expect(server.released).toContain("all");
+    expect(server.released.at(-1)).toBe("session");
+    expect(server.lateReleases).toEqual([]);
+  });
+
   it("resumes right after a position", async () => {
     const session = await play([
       [batch("8"), "break"],

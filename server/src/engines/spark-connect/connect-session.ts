@@ -73,6 +73,8 @@ export class OpenSession implements ConnectSession {
   readonly id: string;
   readonly #parts: SessionParts;
   #serverSideId: string | undefined;
+  readonly #releases = new Set<Promise<void>>();
+  #isReleased = false;
 
   constructor(parts: SessionParts, known: { id?: string | undefined; serverSideId?: string | undefined } = {}) {
     this.id = known.id ?? randomUUID();
@@ -137,7 +139,10 @@ export class OpenSession implements ConnectSession {
     return Object.fromEntries(pairs.map(({ key, value }) => [key, value ?? null]));
   }
 
+  /** Waits for releases of results, because Spark logs an error with a stack if their session is closed before them. */
   async release(): Promise<void> {
+    this.#isReleased = true;
+    await Promise.all(this.#releases);
     await this.#parts.rpc.unary(service.releaseSession, this.#named());
   }
 
@@ -169,6 +174,15 @@ export class OpenSession implements ConnectSession {
   }
 
   async #releaseExecute(operationId: string, position: string | undefined): Promise<void> {
+    // The server drops the results together with the session.
+    if (this.#isReleased) return;
+    const release = this.#sendRelease(operationId, position);
+    this.#releases.add(release);
+    await release;
+    this.#releases.delete(release);
+  }
+
+  async #sendRelease(operationId: string, position: string | undefined): Promise<void> {
     const { rpc, log } = this.#parts;
     try {
       await rpc.unary(service.releaseExecute, {

@@ -119,6 +119,16 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(long.message).toContain("x".repeat(9000));
   });
 
+  it("logs no error when a session is released right after its last statement", async () => {
+    const before = server.log().length;
+    for (let count = 0; count < 20; count += 1) {
+      const short = channel.session();
+      await run("SELECT 1", short);
+      await short.release();
+    }
+    expect(server.log().slice(before)).not.toContain("ERROR");
+  });
+
   it("ends an interrupted statement early", async () => {
     const operationId = randomUUID();
     let interrupted = 0;
