@@ -56,6 +56,16 @@ describe("the guides", () => {
     for (const [, chapter = "", links] of chapters) expect(links, chapter).toContain(`href="${given.base}/docs/`);
   });
 
+  test("have no comments in shell commands, because zsh passes them on as arguments when they are pasted", () => {
+    const comments = ["/README.md", ...files].flatMap((path) =>
+      [...sourceOf(path).matchAll(/^```sh\n([^]*?)^```$/gm)]
+        .flatMap(([, block = ""]) => block.split("\n"))
+        .filter((line) => /(?:^|\s)#(?:\s|$)/.test(line))
+        .map((line) => `${path}: ${line}`),
+    );
+    expect(comments).toEqual([]);
+  });
+
   const isHeading = (path: string, hash: string): boolean =>
     hash === "" || (pages.get(path)?.includes(` id="${hash.slice(1)}"`) ?? false);
 
