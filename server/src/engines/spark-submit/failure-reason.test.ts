@@ -166,7 +166,22 @@ headgate: ended by the statement in line 3
     [
       "a Scala statement that does not compile",
       'On line 4: error: type mismatch;\n found   : String("text")\nheadgate: ended by the statement in line 3\n',
-      "it does not compile: type mismatch; (line 4)",
+      'it does not compile: type mismatch; found String("text") (line 4)',
+    ],
+    [
+      "a Scala statement of one line that does not compile",
+      `                    ^
+       error: type mismatch;
+        found   : String("a")
+        required: Int
+headgate: ended by the statement in line 2
+`,
+      'it does not compile: type mismatch; found String("a"), required Int (line 2)',
+    ],
+    [
+      "an exception of a Scala statement whose message has a line like those of the compiler",
+      "java.io.IOException: no input\n  error: none\nheadgate: ended by the statement in line 3\n",
+      "IOException: no input (line 3)",
     ],
     [
       "not an exception that Python ignored",
@@ -190,7 +205,7 @@ AttributeError: close
     [
       "the first error of the Scala compiler",
       'program.scala:2: error: type mismatch;\n found   : String("a")\n val x: Int = "a"\n1 error\n',
-      "it does not compile: type mismatch; (line 2)",
+      'it does not compile: type mismatch; found String("a") (line 2)',
     ],
     [
       "Java out of memory, whatever Python reports after it",

@@ -213,7 +213,16 @@ function withMessage(lines: readonly string[], at: number): string {
 function scalaError(lines: readonly string[]): Found | undefined {
   const at = lines.findIndex((line) => /^program\.scala:\d{1,9}: error: /.test(line));
   const [, number, text] = /^program\.scala:(\d{1,9}): error: (.*)$/.exec(lines[at] ?? "") ?? [];
-  return text === undefined ? undefined : { at, text: `it does not compile: ${text}`, line: `line ${number}` };
+  return text === undefined ? undefined : { at, text: doesNotCompile(lines, at, text), line: `line ${number}` };
+}
+
+/** The compiler writes types that do not match into the next lines. */
+function doesNotCompile(lines: readonly string[], at: number, text: string): string {
+  const types = lines.slice(at + 1, at + 3).flatMap((line) => {
+    const [, role, type] = /^ {1,20}(found|required) {0,5}: (.*)$/.exec(line) ?? [];
+    return role === undefined || type === undefined ? [] : [`${role} ${type}`];
+  });
+  return `it does not compile: ${text}${types.length === 0 ? "" : ` ${types.join(", ")}`}`;
 }
 
 /** Our own class reports which statement has failed, after the exception or the error of the compiler. */
@@ -221,15 +230,24 @@ function scalaStatement(lines: readonly string[]): Found | undefined {
   const at = lines.findLastIndex((line) => line.startsWith(FAILED_STATEMENT));
   if (at === -1) return undefined;
   const before = lines.slice(0, at);
-  const compiler = before.findLastIndex((line) => /\bline \d{1,9}: error: /.test(line));
-  const exception = before.findLastIndex((line) => /^(?:[a-z]\w*\.){1,20}[A-Z][\w$]{0,200}(?::|$)/.test(line));
+  const line = `line ${lines[at]?.slice(FAILED_STATEMENT.length)}`;
+  const compiler = before.findLastIndex((each, index) => compilerError(each, before[index - 1]) !== undefined);
+  const exception = before.findLastIndex((each) => /^(?:[a-z]\w*\.){1,20}[A-Z][\w$]{0,200}(?::|$)/.test(each));
   if (compiler > exception) {
-    const [, number, text = ""] = /\bline (\d{1,9}): error: (.*)$/.exec(before[compiler] ?? "") ?? [];
-    return { at, text: `it does not compile: ${text}`, line: `line ${number}` };
+    const { text = "", number } = compilerError(before[compiler] ?? "", before[compiler - 1]) ?? {};
+    const position = number === undefined ? line : `line ${number}`;
+    return { at, text: doesNotCompile(before, compiler, text), line: position };
   }
   if (exception === -1) return undefined;
-  const line = `line ${lines[at]?.slice(FAILED_STATEMENT.length)}`;
   return { at, text: withShortName(withMessage(before, exception)), line };
+}
+
+/** The compiler gives no number for a statement of one line, and marks the place above the error instead. */
+function compilerError(line: string, previous = ""): { text: string; number?: string } | undefined {
+  const [, number, text] = /\bline (\d{1,9}): error: (.*)$/.exec(line) ?? [];
+  if (number !== undefined && text !== undefined) return { text, number };
+  const [, marked] = /^ *\^$/.test(previous) ? (/^ *error: (.*)$/.exec(line) ?? []) : [];
+  return marked === undefined ? undefined : { text: marked };
 }
 
 /** R separates the call, which may contain colons, by ` : `. */
