@@ -101,7 +101,7 @@ const WITHOUT_TABLE: Readonly<Record<string, [status: number, message: RegExp]>>
   hive_partitions: [404, /./],
   partition_sensor_create: [422, /Table can't be found in metastore/],
   // These would need the keys of a store, which no line can know.
-  file_sensor_create: [422, /no storage keys/],
+  file_sensor_create: [422, /no keys for S3: set storage_access_key/],
 };
 
 describe("the curl lines of the reference", () => {

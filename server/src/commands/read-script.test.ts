@@ -48,7 +48,9 @@ describe("a script on S3", () => {
     const wrong = await accountWithKeys({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
     await wrong.post("/commands", script(`s3://${bucket}/job.py`)).refused(422, /^script_location cannot be read/);
     const none = await given.account();
-    await none.post("/commands", script(`s3://${bucket}/job.py`)).refused(422, /no storage keys/);
+    await none
+      .post("/commands", script(`s3://${bucket}/job.py`))
+      .refused(422, /no keys for S3: set storage_access_key/);
   });
 
   test("is refused with a hint to try again while the storage does not answer", async () => {

@@ -1,5 +1,5 @@
 import { getText } from "../object-store/object-store.ts";
-import { ObjectStoreError, transientKinds } from "../object-store/object-store-error.ts";
+import { NO_S3_KEYS, ObjectStoreError, transientKinds } from "../object-store/object-store-error.ts";
 import { type ObjectScheme, parseObjectUri } from "../object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/caller.ts";
@@ -38,7 +38,7 @@ export async function readScript(
 
 function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): ObjectScheme {
   const { scheme } = parseObjectUri(uri);
-  if (scheme === "s3" && !hasKeys) throw invalid(FIELD, "cannot be read: the account has no storage keys");
+  if (scheme === "s3" && !hasKeys) throw invalid(FIELD, `cannot be read: ${NO_S3_KEYS}`);
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw invalid(FIELD, "cannot be read: a script on HDFS needs the account's hdfs_http_address, which is not set");
   }

@@ -202,7 +202,10 @@ describe("POST commands with a Hive query", () => {
     [{ query: "x".repeat(256 * 1024 + 1) }, /^query .*large_inline_content/],
     [{ query: "select $x$", macros: [{ x: "no.such.thing" }] }, /^macros/],
     [{ query: undefined, script_location: "hdfs://h/x.sql" }, /^script_location .*hdfs_http_address/],
-    [{ query: undefined, script_location: "s3://bucket/x.sql" }, /^script_location .*no storage keys/],
+    [
+      { query: undefined, script_location: "s3://bucket/x.sql" },
+      /^script_location .*no keys for S3: set storage_access_key/,
+    ],
     [{ query: undefined, script_location: "ftp://b/x.sql" }, /^script_location cannot be read/],
   ])("refuses %j and stores nothing", async (change, message) => {
     const { system } = given.app.services.db;

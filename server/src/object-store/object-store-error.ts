@@ -109,3 +109,7 @@ function codeOf(error: unknown): string | undefined {
   const code = first instanceof Error && "code" in first ? first.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : undefined;
 }
+
+/** One text for everything that would read or write S3 for an account. Spark says the same (jvm/storage/NoAccountKeys.scala). */
+export const NO_S3_KEYS =
+  "the account has no keys for S3: set storage_access_key and storage_secret_key of the account";

@@ -1,5 +1,5 @@
 import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { NO_S3_KEYS, ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { parseObjectUri } from "../../object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { OpenStorage } from "../../accounts/contract.ts";
@@ -42,9 +42,7 @@ export function checkRefreshable(
 function checkStore(location: string, { hasKeys, hdfsHttpAddress }: Storage): void {
   const scheme = schemeOf(location);
   if (scheme === "s3" && !hasKeys) {
-    throw refused(
-      `the table is stored at ${withoutKeys(location)}, and the account has no keys for S3: set storage_access_key and storage_secret_key`,
-    );
+    throw refused(`the table is stored at ${withoutKeys(location)}, and ${NO_S3_KEYS}`);
   }
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw refused(

@@ -1,5 +1,5 @@
 import type { ObjectStore } from "../../object-store/object-store.ts";
-import { ObjectStoreError, transientKinds } from "../../object-store/object-store-error.ts";
+import { NO_S3_KEYS, ObjectStoreError, transientKinds } from "../../object-store/object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
@@ -51,7 +51,7 @@ async function checkFile(
   { field, text, uri }: SensorFile,
   signal: AbortSignal,
 ): Promise<boolean | Fault> {
-  if (uri.scheme === "s3" && !hasKeys) return invalid(field, "cannot be checked: the account has no storage keys");
+  if (uri.scheme === "s3" && !hasKeys) return invalid(field, `cannot be checked: ${NO_S3_KEYS}`);
   if (uri.scheme === "hdfs" && hdfsHttpAddress === null) {
     return invalid(field, "cannot be checked on HDFS: set the account's hdfs_http_address");
   }

@@ -38,7 +38,7 @@ describe("a list of files", () => {
     [["s3://bucket/\u0000"], /^files\[0\] cannot be checked/],
     [[`s3://bucket/${"x".repeat(9000)}`], /^files\[0\] must have at most 8192 characters/],
     [Array.from({ length: 1001 }, () => "s3://bucket/f"), /^files must have at most 1000 entries/],
-    [["s3://bucket/f"], /^files\[0\] cannot be checked: the account has no storage keys/],
+    [["s3://bucket/f"], /^files\[0\] cannot be checked: the account has no keys for S3: set storage_access_key/],
     [["hdfs://host/f"], /^files\[0\] cannot be checked on HDFS: set the account's hdfs_http_address/],
     [["file:/etc/passwd"], /^files\[0\] cannot be checked: the URI must lie below file:\/\/\/.*\/storage$/],
     [["file:///"], /^files\[0\] cannot be checked/],

@@ -9,6 +9,7 @@ import { relayTo, type Relay } from "../../../test/seaweedfs/relay.ts";
 import { useSeaweedFs, type S3Keys } from "../../../test/seaweedfs/seaweedfs.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
+import { NO_S3_KEYS } from "../../object-store/object-store-error.ts";
 import { getText, type ObjectStore } from "../../object-store/object-store.ts";
 import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { commandFiles } from "../execution/command-files.ts";
@@ -272,6 +273,8 @@ describe("results and logs of an account with storage on S3", () => {
     const { id } = await run(account, "echo out");
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
-      .toMatchObject({ publish_error: "cannot be put into the account's storage: the account has no storage keys" });
+      .toMatchObject({
+        publish_error: `cannot be put into the account's storage: ${NO_S3_KEYS}`,
+      });
   });
 });

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../object-store/object-store.ts";
 import { filePieces } from "../../object-store/object-body.ts";
-import { ObjectStoreError } from "../../object-store/object-store-error.ts";
+import { NO_S3_KEYS, ObjectStoreError } from "../../object-store/object-store-error.ts";
 import { KeyedSemaphore, limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "../results/command-result.ts";
@@ -203,7 +203,7 @@ export async function openPublishTarget(
     const { scheme, key: path } = parseObjectUri(location);
     switch (scheme) {
       case "s3":
-        if (!hasKeys) throw new ObjectStoreError("denied", "the account has no storage keys");
+        if (!hasKeys) throw new ObjectStoreError("denied", NO_S3_KEYS);
         noteAccepted = lazy(() => opened.noteKeysWork());
         break;
       case "hdfs":

@@ -3,6 +3,7 @@ import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { temporaryName } from "../../../object-store/file/temporary-name.ts";
 import type { AgentLimits } from "../../../object-store/guarded-agent.ts";
 import { hdfsStore, type HdfsStore } from "../../../object-store/hdfs/hdfs-store.ts";
+import { NO_S3_KEYS } from "../../../object-store/object-store-error.ts";
 import { parseObjectUri } from "../../../object-store/object-uri.ts";
 import type { S3Store } from "../../../object-store/s3/s3-operations.ts";
 import { s3Store } from "../../../object-store/s3/s3-store.ts";
@@ -206,11 +207,7 @@ export class Storages {
     const { request, options, slots, limits: given } = this.#given;
     const { region, credentials: ofAccount } = request.account.s3;
     const credentials = options.credentials ?? ofAccount;
-    if (credentials === null) {
-      throw new CopyError(
-        "the account has no keys for S3: set storage_access_key and storage_secret_key of the account",
-      );
-    }
+    if (credentials === null) throw new CopyError(NO_S3_KEYS);
     const checkAddress = this.#checkAddress;
     const limits = { retries: RETRIES, ...given, retriesTimeouts: true, maxConnections: slots };
     const store = s3Store({ endpoint, region, credentials, checkAddress, ...limits });
