@@ -157,11 +157,11 @@ describe("the rewrite of keys", () => {
   });
 
   test("renames the fields that our messages name, but nothing in a path, and takes no longer for a long text", () => {
-    const { outgoing } = prefixRewrite("acme");
+    const rewrite = prefixRewrite("acme");
     const message = (prefix: string) => ({ error_message: `${prefix}_user_id: GET /svc_users is (${prefix}_user)` });
-    expect(outgoing(message("svc"))).toEqual(message("acme"));
+    expect(rewrite.outgoing(message("svc"))).toEqual(message("acme"));
     const long = { error_message: "svc_user.".repeat(200_000) };
-    expect(outgoing(long)).toEqual({ error_message: "acme_user.".repeat(200_000) });
+    expect(rewrite.outgoing(long)).toEqual({ error_message: "acme_user.".repeat(200_000) });
   });
 
   test("leaves messages of clients alone", () => {
