@@ -136,8 +136,8 @@ export const neededMessages: Readonly<Record<string, Readonly<Record<string, "al
     "DataType.Map": ["key_type", "value_type", "value_contains_null"],
     "DataType.Variant": [],
     "DataType.UDT": ["jvm_class", "python_class", "sql_type"],
-    "DataType.Geometry": ["srid"],
-    "DataType.Geography": ["srid"],
+    "DataType.Geometry": [],
+    "DataType.Geography": [],
   },
 };
 

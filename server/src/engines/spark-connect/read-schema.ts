@@ -92,8 +92,6 @@ const wanted = {
   time: fieldsOf("time", "precision"),
   yearMonthInterval: fieldsOf("yearMonthInterval", "startField", "endField"),
   dayTimeInterval: fieldsOf("dayTimeInterval", "startField", "endField"),
-  geometry: fieldsOf("geometry", "srid"),
-  geography: fieldsOf("geography", "srid"),
   array: fieldsOf("array", "elementType", "containsNull"),
   map: fieldsOf("map", "keyType", "valueType", "valueContainsNull"),
   udt: fieldsOf("udt", "jvmClass", "pythonClass", "sqlType"),
@@ -160,10 +158,8 @@ class SchemaReader {
       case "dayTimeInterval":
         return { kind: "interval day time", ...this.#units(message, wanted[kind], dayTimeUnits) };
       case "geometry":
-      case "geography": {
-        const [srid] = this.#find(message, wanted[kind]);
-        return { kind, srid: this.#fields.integer(srid) ?? 0 };
-      }
+      case "geography":
+        throw unreadable(`Results cannot have columns of the type ${kind}: convert them with ST_AsBinary`);
       case "array": {
         const [element, containsNull] = this.#find(message, wanted.array);
         return { kind, element: this.#type(element, level), containsNull: this.#fields.flag(containsNull) };

@@ -8,7 +8,6 @@ export type SparkType =
   | { readonly kind: "time"; readonly precision: number }
   | { readonly kind: "interval year month"; readonly from: YearMonthUnit; readonly to: YearMonthUnit }
   | { readonly kind: "interval day time"; readonly from: DayTimeUnit; readonly to: DayTimeUnit }
-  | { readonly kind: "geometry" | "geography"; readonly srid: number }
   | { readonly kind: "array"; readonly element: SparkType; readonly containsNull: boolean }
   | { readonly kind: "map"; readonly key: SparkType; readonly value: SparkType; readonly valueContainsNull: boolean }
   | { readonly kind: "struct"; readonly fields: readonly SparkField[] }
@@ -59,9 +58,6 @@ export function typeText(type: SparkType): string {
     case "interval year month":
     case "interval day time":
       return type.from === type.to ? `interval ${type.from}` : `interval ${type.from} to ${type.to}`;
-    case "geometry":
-    case "geography":
-      return `${type.kind}(${type.srid === -1 ? "any" : type.srid})`;
     case "array":
       return `array<${typeText(type.element)}>`;
     case "map":

@@ -1,7 +1,6 @@
 import { DataType, DateUnit, IntervalUnit, Precision, TimeUnit, Type, type Field } from "apache-arrow";
 import { zoneOffset } from "./time-zone.ts";
 import {
-  GeometryWriter,
   JsonMapWriter,
   ListWriter,
   NamedBytes,
@@ -87,7 +86,11 @@ function nestedWriter(field: Field, style: Style): ValueWriter | undefined {
       : new SortedMapWriter({ key: columnWriter(key, "nested"), value: columnWriter(value, "nested") });
   }
   if (!DataType.isStruct(field.type)) return undefined;
-  return taggedWriter(children, style) ?? structWriter(children, inner);
+  return isVariant(children)
+    ? new VariantWriter(
+        new NamedBytes(children.map(({ name, type }) => ({ name, isLarge: DataType.isLargeBinary(type) }))),
+      )
+    : structWriter(children, inner);
 }
 
 function structWriter(children: readonly Field[], style: "nested" | "json"): ValueWriter {
@@ -99,17 +102,9 @@ function structWriter(children: readonly Field[], style: "nested" | "json"): Val
   );
 }
 
-/** The writer of a struct that encodes a variant, geometry or geography, which the metadata of a field shows. */
-function taggedWriter(children: readonly Field[], style: Style): ValueWriter | undefined {
-  const isTagged = (name: string, tag: string): boolean =>
-    children.some((child) => child.name === name && child.metadata.get(tag) === "true");
-  const parts = new NamedBytes(children.map(({ name, type }) => ({ name, isLarge: DataType.isLargeBinary(type) })));
-  if (isTagged("metadata", "variant")) return new VariantWriter(parts);
-  const defaultSrid = isTagged("wkb", "geometry") ? 0 : isTagged("wkb", "geography") ? 4326 : undefined;
-  if (defaultSrid === undefined) return undefined;
-  const sridAt = children.findIndex(({ name }) => name === "srid");
-  const writer = new GeometryWriter(parts, sridAt, defaultSrid);
-  return style === "text" ? writer : new QuotedWriter(writer);
+/** A struct encodes a variant if the metadata of a field says so. */
+function isVariant(children: readonly Field[]): boolean {
+  return children.some(({ name, metadata }) => name === "metadata" && metadata.get("variant") === "true");
 }
 
 function childrenOf({ type }: Field): readonly Field[] {

@@ -1,7 +1,6 @@
 import { COLON, QUOTE } from "./ascii.ts";
 import { ByteSink } from "./byte-sink.ts";
 import { offsetsOf, type ColumnData, type CellWriter, type ValueWriter } from "./value-writer.ts";
-import { geometryText } from "./geometry-text.ts";
 import { BytesReader, writeEscaped } from "./string-writers.ts";
 import { variantJson } from "./variant-json.ts";
 
@@ -125,30 +124,6 @@ export class VariantWriter implements ValueWriter {
 
   write(sink: ByteSink, index: number): void {
     sink.text(variantJson(this.#parts.at("value", index), this.#parts.at("metadata", index)));
-  }
-}
-
-/** Writes `SRID=4326;POINT(1 2)`, without the SRID if it is the default of the type. */
-export class GeometryWriter implements ValueWriter {
-  readonly #parts: NamedBytes;
-  readonly #sridAt: number;
-  readonly #defaultSrid: number;
-  #srids: ArrayLike<number> = [];
-
-  constructor(parts: NamedBytes, sridAt: number, defaultSrid: number) {
-    this.#parts = parts;
-    this.#sridAt = sridAt;
-    this.#defaultSrid = defaultSrid;
-  }
-
-  load(data: ColumnData): void {
-    this.#parts.load(data);
-    this.#srids = childOf(data, this.#sridAt).values as Int32Array; // the column is an Int32
-  }
-
-  write(sink: ByteSink, index: number): void {
-    const srid = this.#srids[index] ?? 0;
-    sink.text(`${srid === this.#defaultSrid ? "" : `SRID=${srid};`}${geometryText(this.#parts.at("wkb", index))}`);
   }
 }
 
