@@ -4,7 +4,7 @@ import type { Journal } from "./journal.ts";
 import type { CopyOptions } from "./options/copy-options.ts";
 import { compareUtf8 } from "../../lib/compare-utf8.ts";
 import { SizesInOrder } from "./plan/skip-done.ts";
-import { RecordSorter } from "./sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "./sorted-file/record-sorter.ts";
 import type { SortedRecords } from "./sorted-file/sorted-records.ts";
 import type { Storage } from "./storage/storage.ts";
 
@@ -112,14 +112,10 @@ async function* withoutSizes(names: AsyncIterable<string>): AsyncGenerator<Named
 }
 
 async function sorted(files: AsyncIterable<NamedSize>, folder: string, signal: AbortSignal): Promise<SortedRecords> {
-  const sorter = new RecordSorter(folder);
-  try {
+  const fill = async (sorter: RecordSorter): Promise<void> => {
     for await (const { name, size } of files) sorter.add(name, String(size));
-  } catch (error) {
-    sorter.close();
-    throw error;
-  }
-  return sorter.finish(signal);
+  };
+  return sortRecords(folder, fill, signal);
 }
 
 /** The first name of `found` that `known` does not have. */

@@ -1,5 +1,5 @@
 import { sourceOf, type JournalLine, type NotedSource, type SourceColumns } from "./journal-line.ts";
-import { RecordSorter } from "./sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "./sorted-file/record-sorter.ts";
 
 export interface DoneOutput {
   readonly name: string;
@@ -72,18 +72,14 @@ async function addLast(
   scratchFolder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const sorter = new RecordSorter(scratchFolder); // leaves lines of the same name in their order
-  try {
+  const fill = async (sorter: RecordSorter): Promise<void> => {
     for await (const line of lines) {
       if (line[0] === "begin") for (const name of line.slice(1)) sorter.add(name, "");
       if (line[0] === "void") sorter.add(line[1], "");
       if (line[0] === "done") sorter.add(line[1], String(line[4]));
     }
-  } catch (error) {
-    sorter.close();
-    throw error;
-  }
-  const sorted = await sorter.finish(signal);
+  };
+  const sorted = await sortRecords(scratchFolder, fill, signal); // leaves lines of the same name in their order
   try {
     let name: string | undefined;
     let last = "";

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { outputUri } from "./destination.ts";
 import type { CopiedSource } from "./finished-outputs.ts";
 import type { ReportLine } from "./report.ts";
-import { RecordSorter } from "./sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "./sorted-file/record-sorter.ts";
 
 export interface ReportCopiedOptions {
   readonly dest: string;
@@ -41,12 +41,8 @@ export async function reportCopied(
 }
 
 async function sortBySource(copied: AsyncIterable<CopiedSource>, folder: string, signal: AbortSignal) {
-  const sorter = new RecordSorter(folder);
-  try {
+  const fill = async (sorter: RecordSorter): Promise<void> => {
     for await (const { source, output } of copied) sorter.add(source.uri, `${source.size} ${output}`);
-  } catch (error) {
-    sorter.close();
-    throw error;
-  }
-  return sorter.finish(signal);
+  };
+  return sortRecords(folder, fill, signal);
 }

@@ -2,7 +2,7 @@ import { compareUtf8 } from "../../lib/compare-utf8.ts";
 import { outputUri } from "./destination.ts";
 import type { FinishedOutputs } from "./finished-outputs.ts";
 import type { Journal } from "./journal.ts";
-import { RecordSorter } from "./sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "./sorted-file/record-sorter.ts";
 import type { SortedRecords } from "./sorted-file/sorted-records.ts";
 import type { Storage } from "./storage/storage.ts";
 
@@ -71,7 +71,7 @@ async function removeEach(
 async function findLastCopies({ names, journal, scratchFolder, signal }: SupersededParts): Promise<SortedRecords> {
   const finished = await journal.finishedOutputs(scratchFolder, signal);
   const sort = (fill: (sorter: RecordSorter) => Promise<void> | void): Promise<SortedRecords> =>
-    sorted(fill, scratchFolder, signal);
+    sortRecords(scratchFolder, fill, signal);
   const byOutput = await sort((sorter) => addSources(sorter, finished));
   try {
     const bySource = await sort((sorter) => addMarked(sorter, byOutput, names()));
@@ -128,19 +128,4 @@ function inOrder(sortedNames: Iterable<string>): (name: string) => boolean {
     while (next.done !== true && compareUtf8(next.value, name) < 0) next = names.next();
     return next.done !== true && next.value === name;
   };
-}
-
-async function sorted(
-  fill: (sorter: RecordSorter) => Promise<void> | void,
-  folder: string,
-  signal: AbortSignal,
-): Promise<SortedRecords> {
-  const sorter = new RecordSorter(folder);
-  try {
-    await fill(sorter);
-  } catch (error) {
-    sorter.close();
-    throw error;
-  }
-  return sorter.finish(signal);
 }

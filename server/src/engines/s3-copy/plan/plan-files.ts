@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { RecordSorter } from "../sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "../sorted-file/record-sorter.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import type { PlanContext } from "./plan-context.ts";
 
@@ -17,14 +17,7 @@ export class PlanFiles {
 
   /** Sorts the records that `fill` adds. */
   async sort(fill: (sorter: RecordSorter) => Promise<void>): Promise<SortedRecords> {
-    const sorter = new RecordSorter(this.#context.scratchFolder);
-    try {
-      await fill(sorter);
-    } catch (error) {
-      sorter.close();
-      throw error;
-    }
-    return this.keep(await sorter.finish(this.#context.signal));
+    return this.keep(await sortRecords(this.#context.scratchFolder, fill, this.#context.signal));
   }
 
   keep<T extends { close(): void }>(file: T): T {

@@ -3,7 +3,7 @@ import { CopyError } from "../copy-error.ts";
 import { formatEntry, parseEntry, type ManifestEntry } from "../manifest/manifest-entry.ts";
 import { compareUtf8 } from "../../../lib/compare-utf8.ts";
 import type { SourceFile } from "./planned-output.ts";
-import { RecordSorter } from "../sorted-file/record-sorter.ts";
+import { sortRecords, type RecordSorter } from "../sorted-file/record-sorter.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import { decodeSource } from "./source-record.ts";
 
@@ -25,14 +25,10 @@ export async function sortManifest(
   folder: string,
   signal?: AbortSignal,
 ): Promise<SortedRecords> {
-  const sorter = new RecordSorter(folder);
-  try {
+  const fill = async (sorter: RecordSorter): Promise<void> => {
     for await (const entry of entries) sorter.add(entry.baseName, formatEntry(entry));
-  } catch (error) {
-    sorter.close();
-    throw error;
-  }
-  return sorter.finish(signal);
+  };
+  return sortRecords(folder, fill, signal);
 }
 
 /**

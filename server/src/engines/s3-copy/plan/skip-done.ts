@@ -1,5 +1,5 @@
 import { compareUtf8 } from "../../../lib/compare-utf8.ts";
-import { RecordSorter } from "../sorted-file/record-sorter.ts";
+import { RecordSorter, sortRecords } from "../sorted-file/record-sorter.ts";
 import type { SortedRecords } from "../sorted-file/sorted-records.ts";
 import type { OriginalFile, PlannedOutput } from "./planned-output.ts";
 
@@ -46,14 +46,11 @@ export class EarlierOutputs {
   }
 
   static async read({ outputs, found }: EarlierWork, folder: string, signal?: AbortSignal): Promise<EarlierOutputs> {
-    const sorter = new RecordSorter(folder); // leaves records of the same name in their order
-    try {
+    const fill = async (sorter: RecordSorter): Promise<void> => {
       for await (const { name, ...rest } of outputs) sorter.add(name, JSON.stringify(rest));
-    } catch (error) {
-      sorter.close();
-      throw error;
-    }
-    return new EarlierOutputs(await sorter.finish(signal), found, new RecordSorter(folder));
+    };
+    const sorted = await sortRecords(folder, fill, signal); // leaves records of the same name in their order
+    return new EarlierOutputs(sorted, found, new RecordSorter(folder));
   }
 
   find(name: string): KnownOutput {

@@ -7,6 +7,22 @@ import { SortedRecords } from "./sorted-records.ts";
 const BLOCK_BYTES = 1024 * 1024;
 const FIRST_BLOCK_BYTES = 16 * 1024;
 
+/** Sorts the records that `fill` adds. */
+export async function sortRecords(
+  folder: string,
+  fill: (sorter: RecordSorter) => Promise<void> | void,
+  signal?: AbortSignal,
+): Promise<SortedRecords> {
+  const sorter = new RecordSorter(folder);
+  try {
+    await fill(sorter);
+  } catch (error) {
+    sorter.close();
+    throw error;
+  }
+  return sorter.finish(signal);
+}
+
 /**
  * Sorts records by the bytes of their keys, in bounded memory: blocks are sorted and written as runs, which are merged at
  * the end. Records that arrive in order are only written. Records with equal keys keep their order.
