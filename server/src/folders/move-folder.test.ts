@@ -123,6 +123,7 @@ describe("PUT /folders/move", () => {
     ]);
     for (const { status, text } of replies) expect([200, 404, 422], text).toContain(status);
     const locations = await everyLocation(account);
+    expect(locations).toContain("Common/c");
     expect(locations.every((location) => location.startsWith("Common/"))).toBe(true);
     for (const location of locations) await account.get(`/folders?location=${location}`);
   });

@@ -92,7 +92,9 @@ describe("the server's own pages", () => {
     );
     expect(page.match(/<script[^>]*>/g)).toEqual(['<script type="application/json" id="index">', "<script>"]);
     expect(page).not.toMatch(/<img|<link|@import|url\(|src=/i);
-    for (const [, href = ""] of page.matchAll(/href="([^"]*)"/g)) {
+    const links = [...page.matchAll(/href="([^"]*)"/g)];
+    expect(links.length).toBeGreaterThan(100);
+    for (const [, href = ""] of links) {
       expect(href.startsWith("#") || href.startsWith(`${given.base}/`), href).toBe(true);
     }
     expect(script).not.toMatch(/fetch|XMLHttpRequest|import\(|innerHTML|eval/);

@@ -47,8 +47,9 @@ export function useMemoryS3(): MemoryS3 {
 
 async function answer(s3: MemoryS3, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "", url = "" } = incoming;
-  const { pathname, searchParams: query } = new URL(url, "http://here");
-  const key = decodeURIComponent(pathname.replace(/^\/[^/]+\/?/, ""));
+  const [path = "", search] = url.split("?"); // a URL would resolve `..`, which can be part of a key
+  const query = new URLSearchParams(search);
+  const key = decodeURIComponent(path.replace(/^\/[^/]+\/?/, ""));
   const request = { method, key, query, body: await text(incoming) };
   const decided = s3.onRequest(request);
   if (typeof decided === "number") response.writeHead(decided).end();

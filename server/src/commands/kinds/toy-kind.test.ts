@@ -22,6 +22,9 @@ test("a new kind needs one file and one line in the list: its commands and rerun
 test("other kinds of the same command type are not affected", async () => {
   const account = await given.account();
   const { id } = await account.post("/commands", { ...toy, sub_command: "s3distcp" });
-  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
+  expect(await account.get(`/commands/${id}/status_with_results?wait_seconds=45`)).toMatchObject({
+    status: "error",
+    error: "Argument world doesn't match.",
+  });
   await account.post("/commands", { ...toy, sub_command: "distcp" }).refused(422, /^sub_command must be s3distcp/);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bytesPerMiB } from "../../../lib/size-text.ts";
@@ -77,10 +78,12 @@ describe("parts of an output of unknown size", () => {
     const [one, other] = [new PartSizes(options), new PartSizes(options)];
     await Promise.all([one.sizeOf(1), other.sizeOf(1)]);
     const growing = [one, other].map(async (sizes) => {
-      await sizes.sizeOf(501);
+      const size = await sizes.sizeOf(501);
       sizes.release();
+      return size / bytesPerMiB;
     });
-    await Promise.all(growing);
+    // Without timers and files, nothing is left to wait for after one turn of the event loop.
+    expect(await Promise.race([Promise.all(growing), nextTurn("blocked")])).toEqual([32, 32]);
   });
 });
 
