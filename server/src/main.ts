@@ -25,7 +25,8 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
       return runServer(await loadConfig());
     case "admin": {
       const { runAdmin } = await import("./admin/admin.ts");
-      return runAdmin(rest, loadConfig);
+      process.exitCode = await runAdmin(rest, loadConfig);
+      return undefined;
     }
     case "setup": {
       const { setUpAll } = await import("./set-up.ts");

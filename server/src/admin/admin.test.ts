@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
+import { adminCli, adminHere, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
@@ -18,10 +18,14 @@ import { promptSecret } from "./prompt.ts";
 const given = useServer();
 const PATIENCE = { timeout: 45_000 };
 let admin: AdminCli;
+/** The same in a process of its own. */
+let cli: AdminCli;
 let first: AccountClient;
 
 beforeAll(async () => {
-  admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
+  const settings = { DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir };
+  admin = adminHere(settings);
+  cli = adminCli(settings);
   first = await given.operator();
 });
 
@@ -50,7 +54,7 @@ async function startSleeper(folder: string): Promise<number> {
 
 describe("the command line", () => {
   test("lists every command in its help, and explains each of them", async () => {
-    const [help, one] = await Promise.all([admin.run("--help"), admin.run("break-glass-token", "--help")]);
+    const [help, one] = await Promise.all([cli.run("--help"), admin.run("break-glass-token", "--help")]);
     const explained = [...help.matchAll(/^ {2}([a-z-]+)(?: \S+)* {2,}\S/gm)].map(([, name]) => name);
     expect(explained).toEqual(expect.arrayContaining(Object.keys(COMMANDS)));
     expect(one).toMatch(/--disable-whitelist/);
@@ -65,8 +69,8 @@ describe("the command line", () => {
 
   test("reports an unknown command, an unreachable database and a missing installation in one line", async () => {
     const [unknown, away, none] = await Promise.all([
-      admin.refused("acounts"),
-      admin.with({ DATABASE_URL: "postgres://x:y@127.0.0.1:1/none" }).refused("accounts"),
+      cli.refused("acounts"),
+      cli.with({ DATABASE_URL: "postgres://x:y@127.0.0.1:1/none" }).refused("accounts"),
       adminCli({ HEADGATE_DATA_DIR: join(given.dataDir, "nothing-here") }).refused("accounts"),
     ]);
     expect(unknown).toMatch(/unknown command 'acounts'/);
@@ -77,7 +81,7 @@ describe("the command line", () => {
 
   test("warns about an unknown variable and suggests the nearest setting", async () => {
     const misspelt = { HEADGATE_DATA_DIR: join(given.dataDir, "nothing-here"), HEADGATE_DATADIR: given.dataDir };
-    expect(await adminCli(misspelt).refused("accounts")).toMatch(
+    expect(await adminHere(misspelt).refused("accounts")).toMatch(
       /^Warning: the variable HEADGATE_DATADIR is not a setting and has no effect; did you mean HEADGATE_DATA_DIR\?\n/,
     );
   });
@@ -137,7 +141,7 @@ describe("accounts", () => {
     const empty = await cloneDatabase("template0");
     const dataDir = join(given.dataDir, "new-installation");
     try {
-      const fresh = adminCli({ DATABASE_URL: urlOf(empty), HEADGATE_DATA_DIR: dataDir });
+      const fresh = adminHere({ DATABASE_URL: urlOf(empty), HEADGATE_DATA_DIR: dataDir });
       expect(await fresh.refused("accounts")).toMatch(/no installation in the database of DATABASE_URL/);
       const made = await fresh.json("account-create", "--name", "First", "--email", "ops@example.test");
       expect(made).toMatchObject({ account_id: 1, operator: true });
@@ -181,7 +185,7 @@ describe("accounts", () => {
     writeFileSync(join(files, "result"), "x");
     const processes = ["metastore/process-1/run", "spark/1/run", "standby/1"].map((name) => join(files, "..", name));
     const pids = await Promise.all(processes.map(startSleeper));
-    await admin.run("account-delete", String(account.accountId), "--yes");
+    await cli.run("account-delete", String(account.accountId), "--yes");
     for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
     await account.get("/account").refused(401);
     expect(existsSync(join(given.dataDir, "accounts", String(account.accountId)))).toBe(false);
@@ -192,7 +196,7 @@ describe("accounts", () => {
   test("account-delete refuses without a terminal or --yes, the first account, and an unknown one", async () => {
     const account = await given.account();
     const [unasked, operators, unknown, noId] = await Promise.all([
-      admin.refused("account-delete", String(account.accountId)),
+      cli.refused("account-delete", String(account.accountId)),
       admin.refused("account-delete", String(first.accountId), "--yes"),
       admin.refused("account-delete", "987654321", "--yes"),
       admin.refused("account-delete", "first", "--yes"),

@@ -5,7 +5,7 @@
  *
  * Each command is loaded on demand: a loop over a hundred accounts should not load the modules of an export each time.
  */
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import type { Config } from "../config.ts";
 import { storeFault } from "../db/store-fault.ts";
 import { Fault } from "../lib/fault.ts";
@@ -33,20 +33,38 @@ export const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Comma
   import: async () => (await import("./import-installation.ts")).importCommand,
 };
 
-export async function runAdmin(args: readonly string[], loadConfig: () => Promise<Config>): Promise<void> {
-  const note = (line: string): void => void process.stderr.write(`${line}\n`);
+/** Where commands write. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly error: (text: string) => void;
+}
+
+const ownTerminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  error: (text) => void process.stderr.write(text),
+};
+
+/** Returns the exit code. */
+export async function runAdmin(
+  args: readonly string[],
+  loadConfig: () => Promise<Config>,
+  { out, error: write }: Terminal = ownTerminal,
+): Promise<number> {
+  const note = (line: string): void => write(`${line}\n`);
   const cli: Cli = {
     async loadConfig() {
       const config = await loadConfig();
       for (const warning of config.warnings) note(`Warning: ${warning}`);
       return config;
     },
-    out: (text) => void process.stdout.write(text),
+    out,
     note,
   };
   const program = new Command("npm run admin --")
     .description("Operator commands of Headgate. Settings come from the environment and the file of HEADGATE_CONFIG.")
-    .showHelpAfterError("(add --help for usage)");
+    .showHelpAfterError("(add --help for usage)")
+    .configureOutput({ writeOut: out, writeErr: write })
+    .exitOverride();
   // Enables the compile cache for the following imports. Help must work with invalid settings; the command itself
   // reports them.
   await loadConfig().catch(() => undefined);
@@ -58,9 +76,11 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
-    cli.note(explain(error));
-    process.exitCode = 1;
+    if (error instanceof CommanderError) return error.exitCode; // it has written the reason
+    note(explain(error));
+    return 1;
   }
+  return 0;
 }
 
 /** The text of a refusal; other errors are defects and are thrown to main. */

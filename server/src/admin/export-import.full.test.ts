@@ -9,7 +9,7 @@ import { startHeadgate } from "../../test/support/headgate-process.ts";
 const exported = useExportedInstallation();
 
 test("moves a whole installation to the embedded PostgreSQL and on to another one", async () => {
-  const { given, folder, file, account, source } = exported;
+  const { given, folder, file, account, cli } = exported;
   const dataDir = join(folder, "embedded");
   const embedded = adminCli({ HEADGATE_DATA_DIR: dataDir, HEADGATE_PASSPHRASE: PASSPHRASE });
   await embedded.run("import", file);
@@ -28,7 +28,7 @@ test("moves a whole installation to the embedded PostgreSQL and on to another on
   }
   const target = await exported.emptyDatabase();
   const lastDir = join(folder, "last");
-  const last = source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: lastDir });
+  const last = cli.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: lastDir });
   await last.run("import", second);
   expect(await contentOf(target)).toEqual(await contentOf(given.database));
   await exported.inCatalog(target, async (client) => {

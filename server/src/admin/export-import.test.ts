@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
-import { adminCli, urlOf } from "../../test/support/admin-cli.ts";
+import { adminHere, urlOf } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
 import {
   asClient,
@@ -57,10 +57,10 @@ test("an export is one private file, written while the server runs, and audited"
 
 /** `export-import.full.test.ts` moves one to the embedded PostgreSQL and on. */
 test("moves a whole installation to another PostgreSQL", async () => {
-  const { account, deletedId, source } = exported;
+  const { account, deletedId, cli } = exported;
   const target = await exported.emptyDatabase();
   const dataDir = join(folder, "moved");
-  await source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: dataDir }).run("import", file);
+  await cli.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: dataDir }).run("import", file);
   expect(readFileSync(join(dataDir, "keys"))).toEqual(readFileSync(join(given.dataDir, "keys")));
   expect(await contentOf(target)).toEqual(await contentOf(given.database));
   await exported.inCatalog(target, async (client) => {
@@ -123,7 +123,7 @@ describe("an import is refused, and changes nothing,", () => {
     writeFileSync(noExport, "hello");
     const target = await exported.emptyDatabase();
     const dataDir = join(folder, "never");
-    const into = adminCli({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: dataDir });
+    const into = adminHere({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: dataDir });
     const shortFile = join(folder, "short");
     writeFileSync(shortFile, "short\n");
     const wrongFile = join(folder, "wrong");
@@ -240,7 +240,7 @@ test("an export never overwrites a file, and leaves none if it is refused", asyn
   const before = readFileSync(file);
   const [taken, unprotected] = await Promise.all([
     source.refused("export", file),
-    adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir }).refused("export", `${file}-2`),
+    adminHere({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir }).refused("export", `${file}-2`),
   ]);
   const nowhere = await source.refused("export", join(folder, "missing", "backup.age"));
   const keyless = await source.with({ HEADGATE_KEY_FILE: join(folder, "no-keys") }).refused("export", `${file}-3`);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
+import { adminHere, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
 
@@ -8,7 +8,7 @@ let admin: AdminCli;
 let first: AccountClient;
 
 beforeAll(async () => {
-  admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
+  admin = adminHere({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
   first = await given.operator();
 });
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
+import { adminHere, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
 import type { SealedColumn } from "../db/sealed-column.ts";
@@ -15,7 +15,7 @@ let account: AccountClient;
 let secrets: string[];
 
 beforeAll(async () => {
-  admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
+  admin = adminHere({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
   await given.operator();
   account = await given.account();
   const credentials = {

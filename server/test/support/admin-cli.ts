@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, inject } from "vitest";
+import { runAdmin } from "../../src/admin/admin.ts";
+import { readConfig } from "../../src/config.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import type { TestDatabase } from "./test-database.ts";
 
-/** The real command line, as `npm run admin -- …` runs it, in a separate process without a terminal. */
 export interface AdminCli {
   /** Returns stdout. Fails the test unless the command succeeds. */
   run(...args: string[]): Promise<string>;
@@ -24,8 +26,26 @@ export interface AdminCli {
 // oxlint-disable-next-line typescript/no-explicit-any
 type AdminJson = any;
 
+type Runner = (args: readonly string[], env: NodeJS.ProcessEnv) => Promise<Finished>;
+
+/** The real command line, as `npm run admin -- …` runs it, in a separate process without a terminal. */
 export function adminCli(settings: Record<string, string>): AdminCli {
-  const finish = (...args: string[]): Promise<Finished> => runAdmin(args, settings);
+  return adminOf(settings, runProcess);
+}
+
+/** The same commands in the process of the test: for what they do, without the half second in which a process starts. */
+export function adminHere(settings: Record<string, string>): AdminCli {
+  return adminOf(settings, runHere);
+}
+
+function adminOf(settings: Record<string, string>, runner: Runner): AdminCli {
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: homedir(),
+    HEADGATE_CACHE_DIR: inject("postgres").cacheDir,
+    ...settings,
+  };
+  const finish = (...args: string[]): Promise<Finished> => runner(args, env);
   const run = async (...args: string[]): Promise<string> => {
     const { status, stdout, stderr } = await finish(...args);
     expect(status, `${args.join(" ")}: ${stderr}`).toBe(0);
@@ -41,7 +61,7 @@ export function adminCli(settings: Record<string, string>): AdminCli {
       expect(stderr, "a refusal is no stack trace").not.toMatch(/\n\s+at /);
       return stderr;
     },
-    with: (more) => adminCli({ ...settings, ...more }),
+    with: (more) => adminOf({ ...settings, ...more }, runner),
   };
 }
 
@@ -56,17 +76,24 @@ interface Finished {
   stderr: string;
 }
 
-async function runAdmin(args: readonly string[], settings: Record<string, string>): Promise<Finished> {
+async function runProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
   const child = spawn(process.execPath, [join(repositoryDir, "server/headgate.mjs"), "admin", ...args], {
-    env: {
-      PATH: process.env.PATH ?? "",
-      HOME: homedir(),
-      HEADGATE_CACHE_DIR: inject("postgres").cacheDir,
-      ...settings,
-    },
+    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit") as Promise<[number | null]>;
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   return { status, stdout, stderr };
+}
+
+async function runHere(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
+  const isRoot = process.getuid?.() === 0;
+  const loadConfig = async () =>
+    readConfig(env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
+  const said = { stdout: "", stderr: "" };
+  const status = await runAdmin(args, loadConfig, {
+    out: (text) => (said.stdout += text),
+    error: (text) => (said.stderr += text),
+  });
+  return { status, ...said };
 }

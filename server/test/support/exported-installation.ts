@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from "vitest";
 import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.ts";
 import { MetastoreDatabases } from "../../src/catalog/metastores/metastore-databases.ts";
 import type { Secret } from "../../src/lib/secret.ts";
-import { adminCli, urlOf, type AdminCli } from "./admin-cli.ts";
+import { adminCli, adminHere, urlOf, type AdminCli } from "./admin-cli.ts";
 import { useServer, type AccountClient, type Given } from "./given.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
@@ -18,6 +18,8 @@ export interface ExportedInstallation {
   /** The export. */
   readonly file: string;
   readonly source: AdminCli;
+  /** `source` in a process of its own. */
+  readonly cli: AdminCli;
   /** Its name and its secrets are `NASTY`. */
   readonly account: AccountClient;
   /** The id of an account that was deleted before the export. */
@@ -46,6 +48,7 @@ export function useExportedInstallation(): ExportedInstallation {
   let folder: string;
   let file: string;
   let source: AdminCli;
+  let cli: AdminCli;
   let account: AccountClient;
   let deletedId: number;
   const databases: TestDatabase[] = [];
@@ -54,11 +57,13 @@ export function useExportedInstallation(): ExportedInstallation {
     folder = mkdtempSync(join(tmpdir(), "headgate-export-"));
     chmodSync(folder, 0o755);
     file = join(folder, "backup.age");
-    source = adminCli({
+    const settings = {
       DATABASE_URL: urlOf(given.database),
       HEADGATE_DATA_DIR: given.dataDir,
       HEADGATE_PASSPHRASE: PASSPHRASE,
-    });
+    };
+    source = adminHere(settings);
+    cli = adminCli(settings);
     await given.operator();
     account = await given.account({ name: NASTY });
     await fillAccount(account);
@@ -71,7 +76,7 @@ export function useExportedInstallation(): ExportedInstallation {
     deletedId = (await given.account()).accountId;
     await system.query("delete from account where id = $1", [deletedId]);
     await fillCatalog();
-    await source.run("export", file);
+    await cli.run("export", file);
   });
   afterAll(async () => {
     await Promise.all(databases.map((database) => database.drop()));
@@ -115,6 +120,9 @@ export function useExportedInstallation(): ExportedInstallation {
     },
     get source() {
       return source;
+    },
+    get cli() {
+      return cli;
     },
     get account() {
       return account;
