@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { runProgram, submitProgram } from "../../test/support/programs.ts";
 import { REFUSED_PROGRAM, stubDriver } from "../../test/support/stub-driver.ts";
@@ -48,10 +48,12 @@ describe("GET commands/<id>/results", () => {
     );
   });
 
-  test.each(["json", "csv", "arrow", "xml"])("refuses the format %s for a program", async (format) => {
+  test("refuses all formats but text and raw for a program", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo 1");
-    await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
+    for (const format of ["json", "csv", "arrow", "xml"]) {
+      await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
+    }
   });
 
   test("keeps characters whole that span two chunks of the file", async () => {
@@ -212,11 +214,17 @@ describe("GET commands/<id>/jobs", () => {
 });
 
 describe("a user who may not read commands", () => {
+  let account: AccountClient;
+  let other: AccountClient;
+  let id = 0;
+  beforeAll(async () => {
+    [account, other] = [await given.account(), await given.account()];
+    id = await runProgram(account, "echo 1");
+  });
+
   test.each(["results", "logs", "logs?follow=true", "error_logs", "jobs", "attempts", "status_with_results"])(
     "does not get %s, and another account cannot tell that there are any",
     async (what) => {
-      const [account, other] = [await given.account(), await given.account()];
-      const id = await runProgram(account, "echo 1");
       expect((await account.get(`/commands/${id}/${what}`).reply()).status).toBe(200);
       const user = await given.member(account, { groups: ["system-user"] });
       expect((await user.get(`/commands/${id}/${what}`).reply()).status).toBe(200);

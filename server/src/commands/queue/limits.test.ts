@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
+import { queuedCommands } from "../../../test/support/queued-commands.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 const given = useServer({
@@ -19,17 +20,7 @@ async function statuses(account: AccountClient): Promise<Record<string, number>>
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-async function cancelAll(): Promise<void> {
-  const { db, commandEvents } = given.app.services;
-  await db.system.query(
-    `update command set status = case when node_id is null then 'cancelled' else 'cancelling' end,
-       end_time = case when node_id is null then now() end where end_time is null`,
-  );
-  commandEvents.wake();
-  await expect.poll(() => db.system.query("select id from command where end_time is null"), PATIENCE).toEqual([]);
-}
-
-afterEach(cancelAll);
+afterEach(() => queuedCommands(given).cancelAll());
 
 test("a node runs only as many commands as its memory allows, shared between the accounts", async () => {
   const [first, second] = [await given.account(), await given.account()];
