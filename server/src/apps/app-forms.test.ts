@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Reply } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { expectSameRefusals } from "../../test/support/same-refusals.ts";
 
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 const OLD = "/api/v1.2/apps";
@@ -102,16 +102,6 @@ describe("v2", () => {
     ["DELETE", "/987654321"],
   ])("and v1.2 admit the same callers and refuse the same requests: %s %s", async (method, path, body?: object) => {
     const callers = [account, await given.member(account), given.anonymous()];
-    for (const caller of callers) {
-      const [old, own] = [
-        await caller.call(method, `${OLD}${path}`, body).reply(),
-        await caller.call(method, `${NEW}${path}`, body).reply(),
-      ];
-      expect(refusalOf(old)).toEqual(refusalOf(own));
-    }
+    await expectSameRefusals(callers, method, [`${OLD}${path}`, `${NEW}${path}`], body);
   });
 });
-
-function refusalOf({ status, text }: Reply): [number, string] {
-  return [status, status === 200 ? "" : text];
-}

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Reply } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { expectSameRefusals } from "../../test/support/same-refusals.ts";
 
 const given = useServer();
 const OLD = "/api/v1.2/clusters";
@@ -100,16 +100,6 @@ describe("both versions", () => {
       await given.member(account, { state: "disabled" }),
       given.anonymous(),
     ];
-    for (const caller of callers) {
-      const [old, own] = [
-        await caller.call(method, `${OLD}${path}`, body).reply(),
-        await caller.call(method, `${NEW}${path}`, body).reply(),
-      ];
-      expect(refusalOf(old)).toEqual(refusalOf(own));
-    }
+    await expectSameRefusals(callers, method, [`${OLD}${path}`, `${NEW}${path}`], body);
   });
 });
-
-function refusalOf({ status, text }: Reply): [number, string] {
-  return [status, status === 200 ? "" : text];
-}

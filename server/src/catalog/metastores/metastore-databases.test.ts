@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connectAndQuery } from "../../../test/support/scratch-cluster.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases, type MetastoreLogin } from "./metastore-databases.ts";
@@ -22,21 +23,10 @@ afterAll(() => database.drop());
 const password = new Secret("0123456789abcdef");
 
 async function asOwner(sql: string, on = database.connection.database): Promise<Record<string, unknown>[]> {
-  return run({ ...database.connection, database: on }, sql);
+  return connectAndQuery({ ...database.connection, database: on }, sql);
 }
 
-async function run(config: ClientConfig, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new Client(config);
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-function asMetastore({ address: { host, port }, database: name, user, password: own }: MetastoreLogin): ClientConfig {
+function asMetastore({ address: { host, port }, database: name, user, password: own }: MetastoreLogin) {
   return { host, port, database: name, user, password: own.reveal() };
 }
 
@@ -58,9 +48,9 @@ describe("the database of an account's metastore", () => {
     const login = await databases.provide(accountId, password);
     expect(login.database).toBe(`${database.connection.database}_metastore_${accountId}`);
     expect(login.address).toEqual({ host: "127.0.0.1", port: database.connection.port, ssl: false });
-    await run(asMetastore(login), "create table kept (n int); insert into kept values (7)");
+    await connectAndQuery(asMetastore(login), "create table kept (n int); insert into kept values (7)");
     await databases.provide(accountId, password);
-    expect(await run(asMetastore(login), "select n from kept")).toEqual([{ n: 7 }]);
+    expect(await connectAndQuery(asMetastore(login), "select n from kept")).toEqual([{ n: 7 }]);
   });
 
   test("is created once for concurrent requests", async () => {
@@ -70,17 +60,17 @@ describe("the database of an account's metastore", () => {
     );
     const made = await Promise.all(others.map((each) => each.provide(accountId, password)));
     expect(new Set(made.map((login) => login.database)).size).toBe(1);
-    for (const login of made) await run(asMetastore(login), "select 1");
+    for (const login of made) await connectAndQuery(asMetastore(login), "select 1");
   });
 
   test("is completed by the next call if a crash has left it incomplete", async () => {
     const name = `${database.connection.database}_metastore_${accountId}`;
     await asOwner(`create role "${name}" login password 'another'`);
     const login = await databases.provide(accountId, password);
-    await run(asMetastore(login), "create table a (n int)");
+    await connectAndQuery(asMetastore(login), "create table a (n int)");
     await asOwner(`revoke connect on database "${name}" from "${name}"`);
     await databases.provide(accountId, password);
-    expect(await run(asMetastore(login), "select n from a")).toEqual([]);
+    expect(await connectAndQuery(asMetastore(login), "select n from a")).toEqual([]);
   });
 
   test("admits only its own role, which can connect to no other database and has no rights on the server", async () => {
@@ -88,7 +78,7 @@ describe("the database of an account's metastore", () => {
     const login = await databases.provide(accountId, password);
     const other = await databases.provide(500, password);
     for (const closed of [database.connection.database, other.database, "headgate", "postgres"]) {
-      await expect(run({ ...asMetastore(login), database: closed }, "select 1"), closed).rejects.toThrow(
+      await expect(connectAndQuery({ ...asMetastore(login), database: closed }, "select 1"), closed).rejects.toThrow(
         `permission denied for database "${closed}"`,
       );
     }
@@ -100,10 +90,10 @@ describe("the database of an account's metastore", () => {
       [`alter database "${login.database}" set work_mem = '1GB'`, /must be owner/],
       [`drop database "${other.database}"`, /must be owner/],
     ] as const) {
-      await expect(run(asMetastore(login), sql), sql).rejects.toThrow(refusal);
+      await expect(connectAndQuery(asMetastore(login), sql), sql).rejects.toThrow(refusal);
     }
-    await run(asMetastore(login), `grant connect on database "${login.database}" to public`); // a warning, no effect
-    await expect(run({ ...asMetastore(other), database: login.database }, "select 1")).rejects.toThrow(
+    await connectAndQuery(asMetastore(login), `grant connect on database "${login.database}" to public`); // a warning, no effect
+    await expect(connectAndQuery({ ...asMetastore(other), database: login.database }, "select 1")).rejects.toThrow(
       "permission denied",
     );
   });
@@ -170,7 +160,7 @@ describe("an external PostgreSQL", () => {
     });
     await asOwner(cure);
     const created = await own.provide(accountId, password);
-    await run(asMetastore(created), "create table a (n int)");
+    await connectAndQuery(asMetastore(created), "create table a (n int)");
     await own.drop(accountId);
     expect(await asOwner(named(created.database))).toEqual([]);
   });
