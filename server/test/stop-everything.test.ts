@@ -45,20 +45,39 @@ const STOPPED = {
 };
 
 test(
-  "stop --all ends the processes of a running server and of a killed one, and the next start settles both in the same way",
+  "stop --all ends the processes of a running server and of a killed one, and the next start settles both in the same way; a table refresh, which is restartable, continues in the same attempt",
   SLOW,
   async () => {
+    const metastore = await startThriftServer(() => undefined); // never responds, so the refresh does not end
+    onTestFinished(() => metastore.stop());
     const port = await freePort();
     const { operator, dataDir, settings, remove } = await install({}, { HEADGATE_PORT: String(port) });
     onTestFinished(remove);
     const cli = adminCli(settings);
+    await operator.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${metastore.port}` } });
+    const refresh = await operator.post("/commands", {
+      template: "s3import",
+      db_name: "default",
+      hive_table: "orders",
+    });
+    await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(0);
     const alive = await runProgram(operator);
     expect(await cli.run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
     expect(await findProcess(alive.driver)).toBe("gone");
     expect(await isFree(port)).toBe(true);
 
+    const before = metastore.calls.length;
     const second = await startHeadgate(dataDir, settings, { entry: stubEntry });
     const killed = operatorClient(second, dataDir);
+    await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(before);
+    expect(await killed.get(`/commands/${refresh.id}`)).toMatchObject({ status: "running" });
+    await killed.put(`/commands/${refresh.id}`, { status: "kill" });
+    const refreshStatus = async (): Promise<string> => {
+      metastore.cutAll();
+      return (await killed.get(`/commands/${refresh.id}`)).status;
+    };
+    await expect.poll(refreshStatus, PATIENCE).toBe("cancelled");
+    expect((await killed.get(`/commands/${refresh.id}/attempts`)).attempts).toHaveLength(1);
     const left = await runProgram(killed);
     const go = join(dataDir, "accounts/1/storage/go");
     const ends = (code: number): string => `while ! [ -e ${go} ]; do sleep 0.05; done; exit ${code}`;
@@ -100,32 +119,5 @@ test("stop --all without a server also ends the processes of a node on a shared 
   expect(await findProcess(driver)).toBe("gone");
   const next = await startHeadgate(dataDir, settings, { entry: stubEntry });
   expect(await endOf(operatorClient(next, dataDir), id)).toEqual(STOPPED);
-  await next.stop();
-});
-
-test("a table refresh, which is restartable, continues in the same attempt after stop --all", SLOW, async () => {
-  const metastore = await startThriftServer(() => undefined); // never responds, so the refresh does not end
-  onTestFinished(() => metastore.stop());
-  const database = await cloneDatabase(); // faster than an embedded one
-  onTestFinished(() => database.drop());
-  const { operator, dataDir, settings, remove } = await install({}, { DATABASE_URL: urlOf(database) });
-  onTestFinished(remove);
-  await operator.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${metastore.port}` } });
-  const { id } = await operator.post("/commands", { template: "s3import", db_name: "default", hive_table: "orders" });
-  await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(0);
-  expect(await adminCli(settings).run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
-
-  const before = metastore.calls.length;
-  const next = await startHeadgate(dataDir, settings, { entry: stubEntry });
-  const found = operatorClient(next, dataDir);
-  await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(before);
-  expect(await found.get(`/commands/${id}`)).toMatchObject({ status: "running" });
-  await found.put(`/commands/${id}`, { status: "kill" });
-  const statusOf = async (): Promise<string> => {
-    metastore.cutAll();
-    return (await found.get(`/commands/${id}`)).status;
-  };
-  await expect.poll(statusOf, PATIENCE).toBe("cancelled");
-  expect((await found.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);
   await next.stop();
 });
