@@ -8,13 +8,11 @@ const WIDTH = 100;
 /** Compares renaming the top of a large tree with renaming a folder that has none below. */
 export async function benchFolderTree(node: BenchNode): Promise<boolean> {
   const { accountId, admin } = await newAccount(node, "tree");
-  const top = await idOf(node, "insert into folder (account_id, type, name, height) values ($1, 'notes', 'top', 2)", [
-    accountId,
-  ]);
+  const top = await idOf(node, "insert into folder (account_id, type, name) values ($1, 'notes', 'top')", [accountId]);
   await node.sql.query(
     `with middle as (
-       insert into folder (account_id, type, name, parent_id, height)
-       select $1, 'notes', 'middle ' || n, $2, 1 from generate_series(1, $3::integer / ${WIDTH}) n returning id)
+       insert into folder (account_id, type, name, parent_id)
+       select $1, 'notes', 'middle ' || n, $2 from generate_series(1, $3::integer / ${WIDTH}) n returning id)
      insert into folder (account_id, type, name, parent_id)
      select $1, 'notes', 'leaf ' || n, middle.id from middle, generate_series(1, ${WIDTH}) n`,
     [accountId, top, FOLDERS],

@@ -27,7 +27,7 @@ export async function benchNotebooks(node: BenchNode): Promise<boolean> {
       `the same page of ${MANY} notebooks`,
       page(`of ${MANY}`, many.member),
       page(`of ${FEW}`, few.member),
-      1.2,
+      1.1,
     ),
     // Lists for system-admins never read policies, so they are the baseline.
     await compare(

@@ -35,6 +35,41 @@ AS $function$
   $function$;
 revoke execute on function member_with_email(text) from public;
 
+CREATE OR REPLACE FUNCTION public.set_ancestors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+  declare
+    parent folder;
+  begin
+    if new.parent_id is null then
+      new.ancestors := '{}';
+      new.root_home := coalesce(new.home_id, 0);
+      return new;
+    end if;
+    select * into parent from folder where id = new.parent_id;
+    if found then
+      new.ancestors := parent.ancestors || parent.id;
+      new.root_home := parent.root_home;
+    end if;
+    return new;
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.set_ancestors_below()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+  begin
+    with recursive below as (
+      select f.id, new.ancestors || new.id as ancestors from folder f where f.parent_id = new.id
+      union all
+      select f.id, b.ancestors || b.id from below b join folder f on f.parent_id = b.id)
+    update folder f set ancestors = b.ancestors, root_home = new.root_home from below b where f.id = b.id;
+    return null;
+  end
+$function$;
+
 create table access_group (
   id bigint generated always as identity,
   account_id bigint default current_account_id() not null,
@@ -290,7 +325,9 @@ create table folder (
   owner_id bigint,
   height smallint default 0 not null,
   created_at timestamp with time zone default now() not null,
-  updated_at timestamp with time zone default now() not null
+  updated_at timestamp with time zone default now() not null,
+  ancestors bigint[] default '{}'::bigint[] not null,
+  root_home bigint default 0 not null
 );
 
 create table idempotency (
@@ -457,6 +494,7 @@ alter table dashboard add constraint dashboard_pkey PRIMARY KEY (id);
 alter table dashboard_content add constraint dashboard_content_pkey PRIMARY KEY (dashboard_id);
 
 alter table folder add constraint folder_check CHECK (((parent_id IS NULL) OR (home_id IS NULL)));
+alter table folder add constraint folder_check1 CHECK ((id <> ALL (ancestors)));
 alter table folder add constraint folder_pkey PRIMARY KEY (id);
 alter table folder add constraint folder_type_check CHECK ((type = ANY (ARRAY['notes'::text, 'notebook_dashboards'::text])));
 
@@ -665,9 +703,7 @@ CREATE INDEX note_by_home ON public.note USING btree (home_id) WHERE (home_id IS
 CREATE INDEX note_by_owner ON public.note USING btree (owner_id, place_folder, place_home, id) WHERE (owner_id IS NOT NULL);
 CREATE INDEX note_by_user ON public.note USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX note_in_folder ON public.note USING btree (account_id, place_folder, place_home, id);
-CREATE INDEX note_in_folder_without_policy ON public.note USING btree (account_id, place_folder, place_home, id) WHERE (NOT has_policy);
 CREATE UNIQUE INDEX note_place ON public.note USING btree (account_id, place_folder, place_home, name);
-CREATE INDEX note_with_policy ON public.note USING btree (account_id, place_folder, place_home, id) WHERE has_policy;
 
 CREATE INDEX note_content_by_account ON public.note_content USING btree (account_id);
 
@@ -687,6 +723,10 @@ UNION ALL
    FROM (membership m
      JOIN access_group g ON (((g.account_id = m.account_id) AND (g.name = 'everyone'::text))))
   WHERE (m.state = 'active'::text);
+
+CREATE TRIGGER set_ancestors BEFORE INSERT OR UPDATE OF parent_id, home_id ON public.folder FOR EACH ROW EXECUTE FUNCTION set_ancestors();
+
+CREATE TRIGGER set_ancestors_below AFTER UPDATE OF parent_id, home_id ON public.folder FOR EACH ROW WHEN (((old.ancestors <> new.ancestors) OR (old.root_home <> new.root_home))) EXECUTE FUNCTION set_ancestors_below();
 
 alter table access_group enable row level security;
 create policy own_account on access_group as permissive for all to headgate_account

@@ -2,14 +2,13 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { unknownFolder } from "../access/policy/unknown-object.ts";
-import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
 import { findPlace } from "./find-place.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, parseFolderType } from "./folder.ts";
 import { MAX_DEPTH } from "./location.ts";
-import { lockFolderExists } from "./store/places.ts";
-import { insertFolder, lockTree, raiseHeights, readAncestors } from "./store/tree.ts";
+import { lockParent } from "./store/places.ts";
+import { insertFolder, lockTree } from "./store/tree.ts";
 
 export const createFolder = operation({
   id: "folder_create",
@@ -39,8 +38,10 @@ export const createFolder = operation({
     const name = checkLocationName("name", body.name);
     return change(async (tx, audit) => {
       await lockTree(tx, place.type, "shared");
-      if (place.folderId !== null && !(await prepareParent(tx, place.folderId))) {
-        throw unknownFolder(place.type, body.location);
+      const above = place.folderId === null ? [] : await lockParent(tx, place.folderId);
+      if (above === undefined) throw unknownFolder(place.type, body.location);
+      if (above.length + 1 >= MAX_DEPTH) {
+        throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep: choose a parent higher in the tree`);
       }
       const folder = await insertFolder(tx, place, name, caller.membershipId);
       if (folder === undefined) throw nameTaken(name);
@@ -49,16 +50,3 @@ export const createFolder = operation({
     });
   },
 });
-
-/**
- * Checks the depth of the new folder, raises the heights above it and locks its parent. False: the parent has been
- * deleted.
- */
-async function prepareParent(tx: Tx, parentId: number): Promise<boolean> {
-  const { length: depth } = await readAncestors(tx, parentId);
-  if (depth >= MAX_DEPTH) {
-    throw invalid("location", `must be at most ${MAX_DEPTH - 1} folders deep: choose a parent higher in the tree`);
-  }
-  raiseHeights(tx, parentId, 1);
-  return lockFolderExists(tx, parentId);
-}

@@ -7,9 +7,9 @@ import type { WithFolderContents } from "../notebooks/contract.ts";
 import { placeOf, policyObjectOf } from "./find-place.ts";
 import { folderInPath, FolderParams } from "./folder-in-request.ts";
 import { mayDeleteBelow } from "./may-delete-below.ts";
-import { deleteLevel, isEmpty, lockBelow, measureContents, type FolderBelow } from "./store/deletion.ts";
+import { deleteFolders, isEmpty, lockFolders, measureContents } from "./store/deletion.ts";
 import { readLocations } from "./store/places.ts";
-import { hasMoved, lockFolder, lockTree } from "./store/tree.ts";
+import { hasMoved, lockFolder, lockTree, readBelow } from "./store/tree.ts";
 
 /** One transaction deletes this much in about a second. Other changes of the same folders wait that long. */
 const MAX_FOLDERS = 10_000;
@@ -48,7 +48,7 @@ export const deleteFolder = operation({
   ) {
     const isRecursive = query.recursive ?? body.recursive ?? false;
     return change(async (tx, audit) => {
-      await lockTree(tx, folder.type, "shared");
+      await lockTree(tx, folder.type, isRecursive ? "exclusive" : "shared");
       const locked = await lockFolder(tx, folder.id, "update");
       if (locked === undefined) throw notFound("Folder", params.folder_id);
       if (hasMoved(folder, locked)) {
@@ -65,26 +65,27 @@ export const deleteFolder = operation({
             "Ask those who manage it.",
         );
       }
-      const levels = [[folder.id], ...below.map((level) => level.map(({ id }) => id))];
-      for (const level of levels.toReversed()) await deleteLevel(tx, level, folderContents);
+      const ids = [folder.id, ...below];
+      await deleteFolders(tx, ids, folderContents);
       audit.object = `folder/${folder.id}`;
-      audit.detail = { before: { location, folders: levels.flat().length }, after: null };
+      audit.detail = { before: { location, folders: ids.length }, after: null };
       return { status: "deleted" as const };
     });
   },
 });
 
-/** Locks the folders below and returns them level by level. Throws if there is too much to delete. */
-async function lockToDelete(tx: Tx, id: number): Promise<FolderBelow[][]> {
-  const below = await lockBelow(tx, id, MAX_FOLDERS);
+/** Locks the folders below and returns their ids. Throws if there is too much to delete. */
+async function lockToDelete(tx: Tx, id: number): Promise<number[]> {
+  const below = await readBelow(tx, id, MAX_FOLDERS);
   if (below === undefined) throw tooMuch(`${MAX_FOLDERS} folders`);
-  const ids = [id, ...below.flat().map((folder) => folder.id)];
+  await lockFolders(tx, below.ids);
+  const ids = [id, ...below.ids];
   const { count, bytes } = await measureContents(tx, ids, MAX_CONTENTS);
   if (count > MAX_CONTENTS) throw tooMuch(`${MAX_CONTENTS} notebooks and dashboards`);
   if (bytes > MAX_CONTENT_GIBIBYTES * 2 ** 30) {
     throw tooMuch(`notebooks and dashboards with ${MAX_CONTENT_GIBIBYTES} GiB of content`);
   }
-  return below;
+  return below.ids;
 }
 
 function tooMuch(what: string): Fault {

@@ -5,8 +5,7 @@ import { unknownFolder } from "../access/policy/unknown-object.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { findPlace, placeOf } from "./find-place.ts";
 import { Folder, folderObject, FolderTypeField, LocationField } from "./folder.ts";
-import { listReadableFolders } from "./readable-folders.ts";
-import { listChildren } from "./store/lists.ts";
+import { listChildren, listFolders as listTree } from "./store/lists.ts";
 import { readLocations } from "./store/places.ts";
 
 export const listFolders = operation({
@@ -35,7 +34,7 @@ export const listFolders = operation({
     if (location !== undefined && parent === undefined && scope.byTable) throw unknownFolder(type, location);
     const rows =
       location === undefined
-        ? await listReadableFolders(reader, scope, type, page)
+        ? await listTree(reader, scope, type, page)
         : parent === undefined
           ? []
           : await listChildren(reader, scope, parent.place, page);

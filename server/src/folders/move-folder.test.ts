@@ -9,6 +9,19 @@ const move = (account: AccountClient, location: string, destination: string) =>
 
 const everyLocation = async (account: AccountClient): Promise<string[]> => (await locationsIn(account)).toSorted();
 
+/** The folders whose stored ancestors or home are not those that a walk up the tree finds. */
+async function wrongAncestors({ accountId }: AccountClient): Promise<unknown[]> {
+  return given.app.services.db.system.query(
+    `with recursive walk as (
+       select id, parent_id, array[]::bigint[] as above, home_id from folder where account_id = $1
+       union all
+       select w.id, f.parent_id, f.id || w.above, f.home_id from walk w join folder f on f.id = w.parent_id)
+     select f.name, f.ancestors, w.above, f.root_home from folder f join walk w on w.id = f.id and w.parent_id is null
+      where f.ancestors <> w.above or f.root_home <> coalesce(w.home_id, 0)`,
+    [accountId],
+  );
+}
+
 const deepNames = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 
@@ -21,9 +34,11 @@ describe("PUT /folders/move", () => {
     const { status, folder } = await move(account, "Common/a/b", `${home}/x`);
     expect([status, folder.location]).toEqual(["success", `${home}/x/b`]);
     expect(await everyLocation(account)).toEqual(["Common/a", `${home}/x`, `${home}/x/b`, `${home}/x/b/c`]);
+    expect(await wrongAncestors(account)).toEqual([]);
     await move(account, `${home}/x/b`, "Common");
     await move(account, "Common/a", home);
     expect(await everyLocation(account)).toEqual(["Common/b", "Common/b/c", `${home}/a`, `${home}/x`]);
+    expect(await wrongAncestors(account)).toEqual([]);
     const { audit_events: events } = await account.get("/api/v2/audit_events");
     expect(events[0]).toMatchObject({ operation: "folder_move", outcome: "done" });
   });
@@ -89,6 +104,29 @@ describe("PUT /folders/move", () => {
     await move(account, "Common/d1", "Common/one").refused(422, /^destination_location/);
   });
 
+  test("moves 10,000 folders below a folder, but no more", async () => {
+    const account = await given.account();
+    const { id } = await makePath(account, "Common", ["a", "top"]);
+    const { system } = given.app.services.db;
+    await system.query(
+      `with middle as (insert into folder (account_id, type, name, parent_id) values ($1, 'notes', 'm', $2) returning id)
+       insert into folder (account_id, type, name, parent_id)
+       select $1, 'notes', 'f' || n, middle.id from middle, generate_series(1, 10000) n`,
+      [account.accountId, id],
+    );
+    await move(account, "Common/a/top", "Common").refused(422, /^location must be .* at most 10000 folders below/);
+    expect((await account.get(`/folders/${id}`)).location).toBe("Common/a/top");
+    expect(await wrongAncestors(account)).toEqual([]);
+    await account.put("/folders/rename", { folder_id: id, name: "big", ...NOTES });
+    await system.query("delete from folder where account_id = $1 and name = 'f7'", [account.accountId]);
+    await move(account, "Common/a/big", "Common");
+    expect(await wrongAncestors(account)).toEqual([]);
+    const [deep] = await system.query("select ancestors[1] as top from folder where account_id = $1 and name = 'f8'", [
+      account.accountId,
+    ]);
+    expect(deep).toEqual({ top: id });
+  });
+
   test("concurrent moves into each other never make a cycle", async () => {
     const account = await given.account();
     for (let round = 0; round < 5; round += 1) {
@@ -106,6 +144,7 @@ describe("PUT /folders/move", () => {
       const locations = await everyLocation(account);
       expect(locations).toHaveLength((round + 1) * 6);
       for (const location of locations) expect(location).toMatch(/^Common\//);
+      expect(await wrongAncestors(account)).toEqual([]);
     }
   });
 
@@ -126,5 +165,6 @@ describe("PUT /folders/move", () => {
     expect(locations).toContain("Common/c");
     expect(locations.every((location) => location.startsWith("Common/"))).toBe(true);
     for (const location of locations) await account.get(`/folders?location=${location}`);
+    expect(await wrongAncestors(account)).toEqual([]);
   });
 });

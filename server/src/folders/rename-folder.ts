@@ -6,7 +6,7 @@ import { checkLocationName, LocationName } from "../lib/location-name.ts";
 import { policyObjectOf } from "./find-place.ts";
 import { checkAgreement, describePlace, folderInRequest, unknownInRequest } from "./folder-in-request.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
-import { hasMoved, lockFolder, updateFolder } from "./store/tree.ts";
+import { hasMoved, lockFolder, renameFolder as updateName } from "./store/tree.ts";
 
 /** §5: renaming needs the permission to create commands, as setting a policy does, not `folder:write`. */
 const MAY_RENAME: PermissionRow = { groups: ["system-user", "system-admin"], role: "command:create" };
@@ -44,7 +44,7 @@ export const renameFolder = operation({
       if (locked === undefined) throw unknownInRequest(named);
       if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "move", MAY_RENAME, tx);
       const before = await describePlace(tx, locked);
-      const renamed = await updateFolder(tx, locked.id, { ...locked, name });
+      const renamed = await updateName(tx, locked.id, name);
       if (renamed === undefined) throw nameTaken(name);
       const after = `${before.location.slice(0, before.location.length - locked.name.length)}${name}`;
       audit.object = `folder/${locked.id}`;

@@ -9,7 +9,7 @@ import { LocationField } from "./note-fields.ts";
 import { listRows } from "./store/list-readable.ts";
 import { NOTE_COLUMNS, type NoteRow } from "./store/notes.ts";
 
-const LIST = { table: "note", type: "notes", hasPolicies: true, columns: NOTE_COLUMNS } as const;
+const LIST = { table: "note", tree: "notes", columns: NOTE_COLUMNS } as const;
 
 export const listNotes = operation({
   id: "notebook_list",

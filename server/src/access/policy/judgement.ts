@@ -1,6 +1,6 @@
 /**
  * Decides whether a caller may do something with an object, and says what decided. Pure: policies, groups and
- * permissions are passed in as data.
+ * permissions are passed in as data. row-access.ts has the same rule as SQL, for lists.
  *
  * | action | allowed by a policy | refused by a policy | otherwise |
  * |---|---|---|---|

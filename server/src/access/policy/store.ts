@@ -30,26 +30,24 @@ interface ChainRow {
   homeId: number | null;
 }
 
-/** `place` orders the policies: -1 is the object's own, 0 and up are its folders by depth, 1000 is the root. */
+/** `depth` orders the policies: 0 is the root, 1 and up are the folders from the top, 1000 is the object's own. */
 async function readPlacedChain(
   reader: Queryable,
   own: { source: PolicySource; sourceId: number } | null,
   { type, folderId, homeId }: Place,
 ): Promise<PolicyChain> {
   const rows = await reader.query<ChainRow>(
-    `with chain as (select * from folder_chain(array[$3::bigint])),
-     root as (
-       select case when $3::bigint is null then $4::bigint
-                   else (select c.home_id from chain c where c.parent_id is null) end as home_id),
-     source as (
-       select -1 as place, $1::text as source_type, $2::bigint as source_id where $1 is not null
-       union all select c.depth, 'folder', c.folder_id from chain c
-       union all select 1000, $5 || '_root', coalesce(r.home_id, 0) from root r)
-     select s.source_type as source, s.source_id as "sourceId", p.elements as policy, r.home_id as "homeId"
-       from source s cross join root r
-       left join object_policy p on p.source_type = s.source_type and p.source_id = s.source_id
-      where p.elements is not null or s.place = 1000
-      order by s.place`,
+    `with above as (
+       select f.ancestors || f.id as folders, coalesce(f.root_home, $4::bigint, 0) as home
+         from (select $3::bigint as id) given left join folder f on f.id = given.id)
+     select source.type as source, source.id as "sourceId", p.elements as policy, nullif(a.home, 0) as "homeId"
+       from above a cross join lateral (
+         select $5 || '_root' as type, a.home as id, 0 as depth
+         union all select 'folder', id, depth from unnest(a.folders) with ordinality each (id, depth)
+         union all select $1::text, $2::bigint, 1000 where $1 is not null) source
+       left join object_policy p on p.source_type = source.type and p.source_id = source.id
+      where p.elements is not null or source.depth = 0
+      order by source.depth desc`,
     [own?.source ?? null, own?.sourceId ?? null, folderId, homeId, type],
   );
   return {

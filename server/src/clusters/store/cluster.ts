@@ -1,5 +1,6 @@
 import type { Reference } from "../../access/reference.ts";
-import { isReadable, scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
+import type { ReadScope } from "../../access/policy/read-scope.ts";
+import { rowAccess } from "../../access/policy/row-access.ts";
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { ClusterSettings } from "../cluster-settings.ts";
 
@@ -37,18 +38,12 @@ export async function listClusters(
   { limit, offset, idsAfter }: { limit: number; offset: number; idsAfter: number },
   scope: ReadScope,
 ): Promise<ClusterRow[]> {
-  if (!scope.isFiltered) {
-    return reader.query(
-      `select ${COLUMNS} from cluster c where c.id > $3 and c.deleted_at is null order by c.id limit $1 offset $2`,
-      [limit, offset, idsAfter],
-    );
-  }
+  const access = rowAccess(scope, { type: "cluster" }, 4);
   return reader.query(
-    `with verdict as materialized (${verdictsOf("'cluster'", 4)})
-     select ${COLUMNS} from cluster c left join verdict v on v.source_id = c.id
-      where c.id > $3 and c.deleted_at is null and ${isReadable("v.weight", "c.owner_id", 4)}
+    `${access.with} select ${COLUMNS} from cluster c
+      where c.id > $3 and c.deleted_at is null and ${access.mayUse("c", access.own("c.id"))}
       order by c.id limit $1 offset $2`,
-    [limit, offset, idsAfter, ...scopeValues(scope)],
+    [limit, offset, idsAfter, ...access.values],
   );
 }
 

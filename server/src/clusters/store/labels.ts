@@ -1,4 +1,5 @@
-import { isReadable, scopeValues, verdictsOf, type ReadScope } from "../../access/policy/read-scope.ts";
+import type { ReadScope } from "../../access/policy/read-scope.ts";
+import { rowAccess } from "../../access/policy/row-access.ts";
 import type { Queryable, Tx } from "../../db/database.ts";
 
 /** Gives the cluster exactly these labels. Returns those that another cluster has: the caller must then roll back. */
@@ -56,13 +57,11 @@ export async function deleteLabels(tx: Tx, clusterId: number): Promise<void> {
 
 /** The labels of the clusters in the scope, by name. */
 export async function listLabels(reader: Queryable, scope: ReadScope, limit: number): Promise<string[]> {
+  const access = rowAccess(scope, { type: "cluster" }, 2);
   const rows = await reader.query<{ label: string }>(
-    scope.isFiltered
-      ? `with verdict as materialized (${verdictsOf("'cluster'", 2)})
-         select l.label from cluster_label l join cluster c on c.id = l.cluster_id left join verdict v on v.source_id = c.id
-          where ${isReadable("v.weight", "c.owner_id", 2)} order by l.label limit $1`
-      : "select label from cluster_label order by label limit $1",
-    scope.isFiltered ? [limit, ...scopeValues(scope)] : [limit],
+    `${access.with} select l.label from cluster_label l join cluster c on c.id = l.cluster_id
+      where ${access.mayUse("c", access.own("c.id"))} order by l.label limit $1`,
+    [limit, ...access.values],
   );
   return rows.map(({ label }) => label);
 }

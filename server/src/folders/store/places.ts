@@ -63,21 +63,17 @@ function isFolder(row: { [Column in keyof FolderRow]: FolderRow[Column] | null }
   return row.id !== null;
 }
 
-/** The locations of the places, in the same order. The bound of 64 only ends a walk in a damaged tree. */
+/** The locations of the places, in the same order. */
 export async function readLocations(reader: Queryable, places: readonly Place[]): Promise<string[]> {
   if (places.length === 0) return [];
   const rows = await reader.query<{ location: string }>(
-    `with recursive walk as (
-       select f.id as start_id, f.parent_id, f.home_id, f.name as path, 0 as depth
-         from folder f where f.id = any ($1::bigint[])
-       union all
-       select w.start_id, f.parent_id, f.home_id, f.name || '/' || w.path, w.depth + 1
-         from walk w join folder f on f.id = w.parent_id
-        where w.depth < 64)
-     select case when u.email is null then 'Common' else 'Users/' || u.email end || coalesce('/' || w.path, '') as location
+    `select concat_ws('/', case when u.email is null then 'Common' else 'Users/' || u.email end, above.path) as location
        from unnest($1::bigint[], $2::bigint[]) with ordinality as p (folder_id, home_id, position)
-       left join walk w on w.start_id = p.folder_id and w.parent_id is null
-       left join membership m on m.id = case when p.folder_id is null then p.home_id else w.home_id end
+       left join folder f on f.id = p.folder_id
+       left join lateral (
+         select string_agg(a.name, '/' order by cardinality(a.ancestors)) as path
+           from folder a where a.id = any (f.ancestors || f.id)) above on true
+       left join membership m on m.id = coalesce(f.root_home, p.home_id)
        left join app_user u on u.id = m.user_id
       order by p.position`,
     [places.map(({ folderId }) => folderId), places.map(({ homeId }) => homeId)],
@@ -94,4 +90,12 @@ export async function findFolder(reader: Queryable, id: number): Promise<FolderR
 export async function lockFolderExists(tx: Tx, id: number): Promise<boolean> {
   const rows = await tx.query("select from folder where id = $1 for key share", [id]);
   return rows.length > 0;
+}
+
+/** The same; returns the ids of the folders above it, from the top. Undefined: it has been deleted. */
+export async function lockParent(tx: Tx, id: number): Promise<number[] | undefined> {
+  const [row] = await tx.query<{ ancestors: number[] }>("select ancestors from folder where id = $1 for key share", [
+    id,
+  ]);
+  return row?.ancestors;
 }

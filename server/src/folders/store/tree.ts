@@ -4,9 +4,9 @@ import { isUniqueViolation } from "../../db/store-fault.ts";
 import { COLUMNS, type FolderRow } from "./places.ts";
 
 /**
- * Changes of the tree. Creations, moves and deletions first lock the tree, then folders from the top down. Moves lock
- * it exclusively, so that concurrent moves cannot put two folders into each other, and no folder gets too deep because
- * a folder above it moves. Renames change no place, so they only lock their folder.
+ * Changes of the tree. They first lock the tree, then folders, then contents. Moves and recursive deletions lock the
+ * tree exclusively, so that what is above and below their folders does not change meanwhile: concurrent moves cannot put
+ * two folders into each other, and no folder gets too deep. Renames change no place, so they only lock their folder.
  */
 export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): Promise<void> {
   const lock = mode === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
@@ -14,8 +14,8 @@ export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclu
 }
 
 export interface LockedFolder extends FolderRow {
-  /** An upper bound of the number of levels below the folder. */
-  height: number;
+  /** The membership of the home that it lies in at any depth; 0: it lies in `Common`. */
+  rootHome: number;
 }
 
 export async function lockFolder(
@@ -23,9 +23,10 @@ export async function lockFolder(
   id: number,
   mode: "no key update" | "update",
 ): Promise<LockedFolder | undefined> {
-  const [row] = await tx.query<LockedFolder>(`select ${COLUMNS}, f.height from folder f where f.id = $1 for ${mode}`, [
-    id,
-  ]);
+  const [row] = await tx.query<LockedFolder>(
+    `select ${COLUMNS}, f.root_home as "rootHome" from folder f where f.id = $1 for ${mode}`,
+    [id],
+  );
   return row;
 }
 
@@ -34,39 +35,22 @@ export function hasMoved(found: FolderRow, locked: FolderRow): boolean {
   return locked.parentId !== found.parentId || locked.homeId !== found.homeId;
 }
 
-/** The ids of the folder and those above it, the folder first. Empty: it does not exist. */
-export async function readAncestors(tx: Tx, id: number): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>(
-    "select folder_id as id from folder_chain(array[$1::bigint]) order by depth",
-    [id],
-  );
-  return rows.map((row) => row.id);
-}
-
-/** Raises the heights of the folder and those above it for `levels` levels below the folder. */
-export function raiseHeights(tx: Tx, id: number, levels: number): void {
-  tx.send(
-    `update folder f set height = g.height
-       from (select f.id, c.depth + $2::integer as height
-               from folder_chain(array[$1::bigint]) c join folder f on f.id = c.folder_id
-              where f.height < c.depth + $2::integer
-              order by c.depth desc for no key update of f) g
-      where f.id = g.id`,
-    [id, levels],
-  );
-}
-
-/** Whether there are folders more than `levels` levels below the folder. */
-export async function isDeeperThan(tx: Tx, id: number, levels: number): Promise<boolean> {
-  const [row] = await tx.query<{ deeper: boolean }>(
-    `with recursive walk as (
-       select $1::bigint as id, 0 as level
+/** The folders below the folder, and how many levels they have. Undefined: there are more than `limit`. */
+export async function readBelow(
+  tx: Tx,
+  id: number,
+  limit: number,
+): Promise<{ ids: number[]; levels: number } | undefined> {
+  const rows = await tx.query<{ id: number; level: number }>(
+    `with recursive below as (
+       select f.id, 1 as level from folder f where f.parent_id = $1
        union all
-       select f.id, w.level + 1 from walk w join folder f on f.parent_id = w.id where w.level <= $2::integer)
-     select exists (select from walk where level > $2::integer) as deeper`,
-    [id, levels],
+       select f.id, b.level + 1 from below b join folder f on f.parent_id = b.id)
+     select id, level from below limit $2`,
+    [id, limit + 1],
   );
-  return row?.deeper ?? false;
+  if (rows.length > limit) return undefined;
+  return { ids: rows.map((row) => row.id), levels: rows.reduce((levels, { level }) => Math.max(levels, level), 0) };
 }
 
 /** Undefined: the place already has a folder of this name. */
@@ -84,17 +68,21 @@ export async function insertFolder(
   return row;
 }
 
-/** Renames or moves the folder by changing one row. Undefined: the place already has a folder of this name. */
-export async function updateFolder(
-  tx: Tx,
-  id: number,
-  { name, parentId, homeId }: Pick<FolderRow, "name" | "parentId" | "homeId">,
-): Promise<FolderRow | undefined> {
+/** Undefined: the place already has a folder of this name. */
+export async function renameFolder(tx: Tx, id: number, name: string): Promise<FolderRow | undefined> {
+  return updateFolder(tx, "name = $2", [id, name]);
+}
+
+/** Triggers change the ancestors of the folder and of everything below. Undefined: as for a rename. */
+export async function moveFolder(tx: Tx, id: number, { folderId, homeId }: Place): Promise<FolderRow | undefined> {
+  return updateFolder(tx, "parent_id = $2, home_id = $3", [id, folderId, homeId]);
+}
+
+async function updateFolder(tx: Tx, changes: string, values: readonly unknown[]): Promise<FolderRow | undefined> {
   try {
     const [row] = await tx.query<FolderRow>(
-      `update folder f set name = $2, parent_id = $3, home_id = $4, updated_at = now() where f.id = $1
-       returning ${COLUMNS}`,
-      [id, name, parentId, homeId],
+      `update folder f set ${changes}, updated_at = now() where f.id = $1 returning ${COLUMNS}`,
+      values,
     );
     return row;
   } catch (error) {

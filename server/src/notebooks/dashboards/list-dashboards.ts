@@ -9,12 +9,7 @@ import { listRows } from "../store/list-readable.ts";
 import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
 import { DASHBOARD_COLUMNS, type DashboardRow } from "./store.ts";
 
-const LIST = {
-  table: "dashboard",
-  type: "notebook_dashboards",
-  hasPolicies: false,
-  columns: DASHBOARD_COLUMNS,
-} as const;
+const LIST = { table: "dashboard", tree: "notebook_dashboards", columns: DASHBOARD_COLUMNS } as const;
 
 export const listDashboards = operation({
   id: "notebook_dashboard_list",
