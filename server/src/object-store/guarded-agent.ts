@@ -1,5 +1,7 @@
+import { createRequire } from "node:module";
 import { isIP, type Socket } from "node:net";
-import { Agent, buildConnector, type Dispatcher } from "undici";
+import type * as Undici from "undici";
+import type { Agent, buildConnector, Dispatcher } from "undici";
 import { guardedLookup, type CheckAddress } from "../lib/guarded-lookup.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
@@ -25,14 +27,20 @@ interface GuardedAgent {
   readonly close: () => Promise<void>;
 }
 
+const load = createRequire(import.meta.url);
+
 /**
  * An HTTP agent that connects only to allowed addresses. It checks the addresses to which the name resolved for this
  * connection, so that a DNS change between check and use has no effect. One refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): GuardedAgent {
+  // Only now: it takes longer than everything else at the start of a copy, and most copies do without.
+  const undici = load("undici") as typeof Undici;
   const lookup = guardedLookup(checkAddress, refusedAddress);
-  const pending = new PendingConnections(buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false }));
-  const dispatcher = new Agent({
+  const pending = new PendingConnections(
+    undici.buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false }),
+  );
+  const dispatcher = new undici.Agent({
     allowH2: false, // a slow body must not delay others on its connection
     connections: limits.maxConnections,
     headersTimeout: limits.headersTimeoutMs,
