@@ -62,7 +62,7 @@ export function aimAgainstPeers(results: readonly Result[], atLeast: number): Ai
   };
 }
 
-/** For copies inside the server: close to its own limit, with less client CPU than the peers need. */
+/** For server-side copies: close to its own limit, with less client CPU than the peers need. */
 export function aimsAtServerLimit(results: readonly Result[]): Aim[] {
   const [ours, ...others] = results;
   const floor = others.find(({ isFloor }) => isFloor);

@@ -1,6 +1,6 @@
 /**
  * The files that the copies of a chaos run read and write. Each copy joins the two members of a group into an output that
- * is uploaded in parts, and copies small files inside the store. Pure.
+ * is uploaded in parts, and makes server-side copies of small files. Pure.
  */
 export const BUCKET = "chaos";
 const SOURCE = `s3://${BUCKET}/in`;

@@ -34,7 +34,7 @@ describe.concurrent("a copy succeeds, and counts its retries, if the first reque
   const silence = { count: 3, options: { limits: { headersTimeoutMs: 1000 } } };
 
   test.each(faults)("%s", async (_, fault) => {
-    await Promise.all([copyDown(fault), copyUp(fault), copyInside(fault)]);
+    await Promise.all([copyDown(fault), copyUp(fault), copyServerSide(fault)]);
   });
 
   /** Runs copies that meet the fault together. Returns how many requests were repeated, and which operations failed. */
@@ -73,7 +73,7 @@ describe.concurrent("a copy succeeds, and counts its retries, if the first reque
     expect(failed).toEqual(expect.arrayContaining(operations));
   }
 
-  async function copyInside(fault: Fault): Promise<void> {
+  async function copyServerSide(fault: Fault): Promise<void> {
     const { failed } = await meet(fault, async (decide, options) => {
       const dest = copies.folder();
       const args = `--src ${groups} --dest ${dest} --groupBy '.*/(g)-.*|.*/(single)'`;

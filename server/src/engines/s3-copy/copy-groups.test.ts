@@ -68,7 +68,7 @@ describe("groups", () => {
     expect(await contentsOf(dest)).toEqual({ "p/x1": "5 1 2 ", y: "3 " });
   });
 
-  test("of large and small members are joined inside S3", async () => {
+  test("of large and small members are joined by server-side copies", async () => {
     const parts = [randomBytes(6 * MIB), Buffer.from("small"), randomBytes(5 * MIB), randomBytes(100)];
     const [src, dest] = [folder(), folder()];
     await put(src, Object.fromEntries(parts.map((bytes, at) => [`part-${at}`, bytes])));

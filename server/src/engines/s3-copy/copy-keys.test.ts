@@ -19,7 +19,7 @@ const odd = {
 };
 
 describe("keys with spaces, +, %2F, = and UTF-8", () => {
-  test("are the same in S3 after a copy inside S3, to files and back", async () => {
+  test("are the same in S3 after a server-side copy, to files and back", async () => {
     const [src, inside, back] = [folder(), folder(), folder()];
     await put(src, odd);
     expect((await copies.run(`--src ${src} --dest ${inside}`)).end.failure).toBeNull();

@@ -189,7 +189,7 @@ describe("a copy between objects", () => {
   };
 
   test.each([
-    ["inside the store", "a", ""],
+    ["by a server-side copy", "a", ""],
     ["of one object", "a", "FILE"],
     ["of a group of one", "a", "--groupBy '.*/(a).*'"],
     ["between two endpoints", "a", "--srcS3Endpoint RELAY"],

@@ -283,7 +283,7 @@ describe("a bucket in another region", () => {
   });
 });
 
-test("a copy of many bytes inside the store may take longer than other calls", async () => {
+test("a server-side copy of many bytes may take longer than other calls", async () => {
   await direct.put(at("copied"), Buffer.from("x"));
   const released = Promise.withResolvers<void>();
   const { store } = await failing(

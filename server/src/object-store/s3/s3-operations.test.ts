@@ -67,7 +67,7 @@ describe("an object in memory", () => {
   });
 });
 
-describe("a copy inside the store", () => {
+describe("a server-side copy", () => {
   test.each(["a b", "a+b", "100%25", "a%2Fb", "k=v/ü 🎉", "q?x=1&y#z", "!'()*;:@$,~"])(
     "of the key %j keeps its bytes and its attributes",
     async (name) => {

@@ -5,7 +5,7 @@ import type { CallOptions, ByteRange, ObjectStat, ObjectStore } from "../object-
  * repeated.
  */
 export interface S3Store extends ObjectStore {
-  /** Whether both stores are the same service with the same credentials, so that objects are copied inside it. */
+  /** Whether both stores are the same service with the same credentials, so that server-side copies are possible. */
   sharesService(other: S3Store): boolean;
   /** Reads a whole object or a range into memory; much faster than `get` for small objects. */
   read(uri: string, options?: ReadOptions): Promise<ReadObject>;
@@ -126,7 +126,7 @@ export interface UploadedPart {
   readonly etag: string;
   /** Of the part, in base64; null if the store does not return one. */
   readonly crc32: string | null;
-  /** The store has confirmed a checksum of our bytes. False for parts that were copied inside the store. */
+  /** The store has confirmed a checksum of our bytes. False for parts of server-side copies. */
   readonly isVerified: boolean;
 }
 

@@ -180,8 +180,8 @@ export class S3Storage implements Storage {
     };
   }
 
-  /** Copies an object of at most 5 GiB inside the store. */
-  async copyInside(source: SourceFile, uri: string): Promise<void> {
+  /** A server-side copy of an object of at most 5 GiB. */
+  async serverSideCopy(source: SourceFile, uri: string): Promise<void> {
     const { encryption, signal } = this.#options;
     const etag = source.etag ?? (await this.#head(source)).etag ?? "";
     const { isVerified } = await this.#sourceKey

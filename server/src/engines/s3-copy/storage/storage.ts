@@ -73,7 +73,7 @@ export interface OutputWriter {
   finish(totalBytes: number): Promise<void>;
   /** Leaves nothing behind. */
   discard(): Promise<void>;
-  /** Copies a part inside the store. Undefined: the store cannot. */
+  /** A server-side copy of a part. Undefined: the store cannot. */
   copyPart?(part: Omit<OutputPart, "bytes">, source: SourceFile, range: Range): Promise<void>;
 }
 

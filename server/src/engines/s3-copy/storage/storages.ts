@@ -194,7 +194,7 @@ export class Storages {
         store: isShared ? other.store : this.#s3Store(endpoint),
         encryption: side === "from" ? null : encryption,
         storageClass: side === "from" ? null : storageClass,
-        // The destination needs it too, because it gets the requests of copies inside the store.
+        // The destination needs it too, because it gets the requests of server-side copies.
         sourceKey: isProtected(endpoint) ? key : null,
         journal,
         removal: this.#removal,

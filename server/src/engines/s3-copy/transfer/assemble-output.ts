@@ -8,7 +8,7 @@ import { RangedCrc32 } from "./ranged-crc32.ts";
 
 export interface AssembleOptions {
   readonly partBytes: number;
-  /** The size of parts that are copied inside the store; at most 5 GiB less 5 MiB. */
+  /** The size of parts that are copied server-side; at most 5 GiB less 5 MiB. */
   readonly copyPartBytes: number;
   /** Limits concurrent reads. */
   readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>;
@@ -20,8 +20,8 @@ export interface AssembleOptions {
 
 /**
  * Writes an output as parts of equal size, several at a time. The sizes of the sources are known, so each part knows which
- * ranges of which sources it consists of, and the parts need not wait for each other. If the store can copy parts inside
- * itself, ranges of at least 5 MiB are copied there, and only smaller sources are read.
+ * ranges of which sources it consists of, and the parts need not wait for each other. If the store can make
+ * server-side copies of parts, only sources of less than 5 MiB are read.
  */
 export async function assembleOutput(
   output: PlannedOutput,
@@ -86,7 +86,7 @@ class Assembly {
     }
   }
 
-  /** The bytes that can be copied inside the store now. First, a part that is begun must reach the least size. */
+  /** The bytes that can be copied server-side now. First, a part that is begun must reach the least size. */
   #copyableBytes(left: number): number {
     if (this.#copyPart === undefined || left < LEAST_PART_BYTES) return 0;
     const begun = this.#part?.filled ?? 0;

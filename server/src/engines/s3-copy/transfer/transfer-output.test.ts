@@ -22,7 +22,7 @@ afterAll(() => relayed.close());
 
 const noUploads = { noteUpload: () => Promise.resolve(), noteClosed: () => undefined };
 
-test("an object that is copied inside S3 in parts keeps its type, metadata and storage class", async () => {
+test("a server-side copy in parts keeps its type, metadata and storage class", async () => {
   const attributes = { contentType: "text/csv", metadata: { owner: "someone" }, storageClass: "STANDARD_IA" };
   const [src, dest] = [given.folder(), given.folder()];
   const bytes = randomBytes(13 * MIB);

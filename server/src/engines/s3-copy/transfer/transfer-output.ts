@@ -23,7 +23,7 @@ import { sendOutput, spoolOutput, tooLarge } from "./spool-output.ts";
 import { chained, finishing, wholeWriter, withoutCopies, writeInOrder } from "./writers.ts";
 
 const MIB = 1024 * 1024;
-/** Objects of more than `wholeBytes` are copied inside S3 in parts, several at a time. */
+/** A server-side copy of more than `wholeBytes` is made in parts, several at a time. */
 const COPY_SIZES = { wholeBytes: 256 * MIB, partBytes: 128 * MIB };
 /** At least this many parts fit into the memory of a copy. */
 export const PARTS_IN_MEMORY = 4;
@@ -63,7 +63,7 @@ interface AssembleWay {
  *
  * | Output | Way |
  * |---|---|
- * | one object, S3 to the same S3 | copied inside the store |
+ * | one object, S3 to the same S3 | a server-side copy |
  * | one small file | one read, one write |
  * | larger, or several sources | parts, several at a time (`assemble-output.ts`) |
  * | another compression | a stream (`output-contents.ts`), written in parts |
@@ -104,8 +104,8 @@ export class OutputTransfer {
     return this.#run(appended.output, uri, appended.from);
   }
 
-  /** The destination, if it can copy the sources inside itself. */
-  #inside(): S3Storage | undefined {
+  /** The destination, if it can make server-side copies of the sources. */
+  #serverSideTarget(): S3Storage | undefined {
     const { from, to } = this.#options;
     return to instanceof S3Storage && to.canCopyFrom(from()) ? to : undefined;
   }
@@ -113,12 +113,12 @@ export class OutputTransfer {
   async #run(output: PlannedOutput, uri: string, from: SourceReader): Promise<number> {
     const { single } = output;
     const partBytes = this.#partBytes(output.bytes);
-    const inside = this.#inside();
+    const copier = this.#serverSideTarget();
     if (output.recoding !== null) {
       return this.#stream(output, uri, { attributes: await this.#recodedAttributes(single), from });
     }
-    if (single !== null && inside !== undefined && single.size <= this.#wholeCopyBytes()) {
-      await inside.copyInside(single, uri);
+    if (single !== null && copier !== undefined && single.size <= this.#wholeCopyBytes()) {
+      await copier.serverSideCopy(single, uri);
       this.#options.onBytes(single.size);
       return single.size;
     }
@@ -131,7 +131,7 @@ export class OutputTransfer {
     return this.#assembleOrRead(output, uri, { attributes, from });
   }
 
-  /** Copies parts inside the store if possible. Reads everything if the store turns out not to support that. */
+  /** Makes server-side copies of parts if possible. Reads everything if the store turns out not to support that. */
   async #assembleOrRead(output: PlannedOutput, uri: string, parts: OutputParts): Promise<number> {
     const { onBytes } = this.#options;
     if (!this.#canCopyParts(output)) return this.#assemble(output, uri, { ...parts, copiesParts: false });
@@ -215,7 +215,7 @@ export class OutputTransfer {
 
   /** False also if there would be more parts than an object can have. */
   #canCopyParts({ bytes, sourceCount }: PlannedOutput): boolean {
-    const isPossible = this.#copiesParts && this.#inside() !== undefined;
+    const isPossible = this.#copiesParts && this.#serverSideTarget() !== undefined;
     return isPossible && 2 * sourceCount + bytes / this.#copySizes.partBytes < MAX_PARTS;
   }
 
