@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
  * Clients of engines, and the renderer of guides: each takes memory of an idle server, and most installations need few
  * of them for hours.
  */
-const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "@rgrove/parse-xml", "re2js", "marked"];
+const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "re2js", "marked"];
 
 const LIST_PACKAGES = `
   import { registerHooks } from "node:module";

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ResponseHeaders } from "./response-head.ts";
 import { bucketAddress, type BucketAddress, type S3Endpoint } from "./s3-address.ts";
 
 /** Where the requests for a bucket go, and the region for which they are signed. */
@@ -9,7 +9,7 @@ export interface BucketPlace extends BucketAddress {
 /** An error response, which may say that the request went to the wrong region. */
 export interface WrongRegion {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: ResponseHeaders;
   /** From the error document. */
   readonly region: string | null;
   readonly endpoint: string | null;
@@ -60,5 +60,5 @@ export class BucketRegions {
 export function actualRegion({ status, headers, region, endpoint }: WrongRegion): string | null {
   if (status !== 400 && (status < 300 || status >= 400)) return null;
   const named = headers["x-amz-bucket-region"] ?? region ?? regionOfHost.exec(endpoint ?? "")?.[1];
-  return typeof named === "string" && regionName.test(named) ? named : null;
+  return named !== undefined && regionName.test(named) ? named : null;
 }

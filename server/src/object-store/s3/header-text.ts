@@ -1,7 +1,7 @@
 import { ObjectStoreError } from "../object-store-error.ts";
 
 /**
- * Text in HTTP headers, which carry bytes. Node and undici show each byte as one character. S3 stores metadata as Unicode
+ * Text in HTTP headers, which carry bytes. Each byte is one character here. S3 stores metadata as Unicode
  * and sends what is not ASCII as encoded words (RFC 2047); other stores return the bytes that they received.
  */
 const ascii = /^[ -~\t]*$/;

@@ -1,10 +1,10 @@
 import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
-import { ObjectStoreError, unreadable } from "../object-store-error.ts";
+import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
 import { ListingError } from "./key-order.ts";
 import { RecentPages, RepeatedPages } from "./repeated-pages.ts";
-import { scanListPage } from "./scan-list-page.ts";
 import type { S3Client } from "./s3-client.ts";
+import { readDocument } from "./s3-objects.ts";
 import type { ListedObject, ListPagesOptions } from "./s3-operations.ts";
 import { parseListPage, type ListPage } from "./s3-xml.ts";
 import { splitListing } from "./split-listing.ts";
@@ -139,10 +139,6 @@ async function fetchPage(
     "max-keys": String(pageSize),
     ...(uri.key === "" ? {} : { prefix: uri.key }),
   };
-  const { bytes } = await client.collect({ method: "GET", bucket: uri.bucket, key: "", query, subject, signal });
-  try {
-    return scanListPage(bytes) ?? parseListPage(bytes.toString("utf8"));
-  } catch (error) {
-    throw unreadable(subject, error);
-  }
+  const answer = await client.collect({ method: "GET", bucket: uri.bucket, key: "", query, subject, signal });
+  return readDocument(answer, subject, parseListPage);
 }

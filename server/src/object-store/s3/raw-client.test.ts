@@ -1,11 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { buffer, text } from "node:stream/consumers";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../test/support/raw-server.ts";
-import { rawClientWith, getRequest, getText } from "../../../test/support/raw-clients.ts";
+import { rawClientWith, getRequest, getText, openStream } from "../../../test/support/raw-clients.ts";
+import type { RawRequest, StreamedBody } from "./raw-connection.ts";
 import { s3Store } from "./s3-store.ts";
 
 describe("an answer", () => {
@@ -175,21 +178,209 @@ describe("an answer", () => {
   });
 });
 
+describe("an answer that is read as a stream", () => {
+  test.each([
+    ["of known length", `HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n`, "some text"],
+    ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "9\r\nsome text\r\n0\r\n\r\n"],
+    ["without contents", "HTTP/1.1 204 No Content\r\n\r\n", ""],
+    ["that is empty", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""],
+  ])("%s comes whole, in pieces of any size, and its connection is used again", async (_what, head, body) => {
+    for (const size of [1, 7, 1000]) {
+      const { origin, sockets } = await rawServer(async (socket) => {
+        for (let at = 0; at < head.length + body.length; at += size) {
+          socket.write((head + body).slice(at, at + size));
+          await nextTurn();
+        }
+      });
+      const client = rawClientWith();
+      for (let each = 0; each < 2; each += 1) {
+        expect(await text(await openStream(client, origin))).toBe(body === "" ? "" : "some text");
+        await nextTurn();
+      }
+      expect(sockets).toHaveLength(1);
+    }
+  });
+
+  test("without a length ends with its connection", async () => {
+    const { origin } = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nxyz"));
+    expect(await text(await openStream(rawClientWith(), origin))).toBe("xyz");
+  });
+
+  test("comes only as fast as it is read, and waiting for its reader is not silence", async () => {
+    const body = Buffer.alloc(32 * 1024 * 1024, "abcdefg");
+    let sent = 0;
+    const { origin } = await rawServer((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+      const send = (at: number): void => {
+        sent = at;
+        if (at < body.length) socket.write(body.subarray(at, at + 65_536), () => send(at + 65_536));
+      };
+      send(0);
+    });
+    const stream = await openStream(rawClientWith({ bodyIdleTimeoutMs: 1000 }), origin);
+    await expect
+      .poll(async () => [sent, await pause(1200).then(() => sent)])
+      .toSatisfy(([before, after]) => before === after);
+    expect(sent).toBeLessThan(body.length);
+    expect((await buffer(stream)).equals(body)).toBe(true);
+  });
+
+  test.each([
+    ["cut short", (socket: Socket) => socket.resetAndDestroy(), { code: "ECONNRESET" }],
+    ["followed by more bytes", (socket: Socket) => socket.write("y".repeat(99)), { kind: "bad-response" }],
+  ])("that is %s fails", async (_what, end, error) => {
+    const { origin, sockets } = await rawServer((socket, count) =>
+      count === 1
+        ? socket.write(ok("x".repeat(50)).slice(0, -1), () => setImmediate(() => end(socket)))
+        : socket.write(ok("z")),
+    );
+    const client = rawClientWith();
+    await expect(text(await openStream(client, origin))).rejects.toMatchObject(error);
+    expect(await text(await openStream(client, origin))).toBe("z");
+    expect(sockets).toHaveLength(2);
+  });
+
+  test("ends its connection when it is destroyed or aborted", async () => {
+    const { origin, sockets } = await rawServer((socket) => socket.write(ok("x".repeat(50)).slice(0, -1)));
+    const client = rawClientWith();
+    (await openStream(client, origin)).destroy();
+    await whenClosed(sockets[0]);
+    const controller = new AbortController();
+    const stream = await openStream(client, origin, controller.signal);
+    const reason = new Error("enough");
+    controller.abort(reason);
+    await expect(text(stream)).rejects.toBe(reason);
+    await whenClosed(sockets[1]);
+  });
+
+  test("that is an error is returned with its body", async () => {
+    const { origin } = await rawServer((socket) => socket.write(ok("<Error>").replace("200 OK", "404 Not Found")));
+    const { status, stream, bytes } = await rawClientWith().send(getRequest(origin), "stream", undefined);
+    expect([status, stream, bytes.toString()]).toEqual([404, null, "<Error>"]);
+  });
+});
+
 describe("a request", () => {
-  test("with a body is sent with its length", async () => {
-    const { promise: asked, resolve } = Promise.withResolvers<[string | undefined, string | undefined, string]>();
+  interface Received {
+    readonly method: string | undefined;
+    readonly length: string | undefined;
+    readonly body: Buffer;
+  }
+
+  /** Answers with the number of the connection. */
+  async function receiver(): Promise<{ origin: string; received: Received[] }> {
+    const received: Received[] = [];
+    const sockets: Socket[] = [];
     const server = createHttpServer((request, response) => {
-      void request.toArray().then((chunks) => {
-        resolve([request.method, request.headers["content-length"], Buffer.concat(chunks).toString()]);
-        response.end();
+      if (!sockets.includes(request.socket)) sockets.push(request.socket);
+      void buffer(request).then((body) => {
+        received.push({ method: request.method, length: request.headers["content-length"], body });
+        response.end(String(sockets.indexOf(request.socket)));
       });
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     afterTest(() => server.close().closeAllConnections());
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const put = { ...getRequest(origin), method: "PUT", body: Buffer.from("contents") } as const;
-    await rawClientWith().send(put, 0, undefined);
-    expect(await asked).toEqual(["PUT", "8", "contents"]);
+    return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+  }
+
+  const put = (origin: string, body: RawRequest["body"]): RawRequest => ({
+    ...getRequest(origin),
+    method: "PUT",
+    body,
+  });
+  const streamed = (pieces: readonly Buffer[], bytes = Buffer.concat(pieces).length): StreamedBody => ({
+    bytes,
+    contents: async function* () {
+      for (const piece of pieces) {
+        await nextTurn();
+        yield piece;
+      }
+    },
+  });
+
+  test("with a body is sent with its length, and its connection is used again", async () => {
+    const { origin, received } = await receiver();
+    const client = rawClientWith();
+    const large = randomBytes(3_000_000);
+    const bodies = [
+      Buffer.from("contents"),
+      large,
+      streamed([large, Buffer.alloc(0), large.subarray(0, 7)]),
+      streamed([]),
+    ];
+    for (const body of bodies) {
+      expect((await client.send(put(origin, body), 100, undefined)).bytes.toString()).toBe("0");
+    }
+    expect(received.map(({ method, length }) => [method, length])).toEqual(
+      ["8", "3000000", "3000007", "0"].map((length) => ["PUT", length]),
+    );
+    expect(received[1]?.body.equals(large)).toBe(true);
+    expect(received[2]?.body.equals(Buffer.concat([large, large.subarray(0, 7)]))).toBe(true);
+  });
+
+  test.each([
+    ["fewer", streamed([Buffer.from("x")], 2)],
+    ["more", streamed([Buffer.from("xyz")], 2)],
+  ])("whose body has %s bytes than announced fails", async (_what, body) => {
+    const { origin, received } = await receiver();
+    const sending = rawClientWith().send(put(origin, body), 100, undefined);
+    await expect(sending).rejects.toThrow("the body of the request does not have the announced length");
+    expect(received).toEqual([]);
+  });
+
+  test("whose body cannot be read fails with that reason", async () => {
+    const { origin } = await receiver();
+    const contents = async function* (): AsyncGenerator<Buffer> {
+      yield Buffer.from("x");
+      await nextTurn();
+      throw new Error("the disk is broken");
+    };
+    const sending = rawClientWith().send(put(origin, { bytes: 2, contents }), 100, undefined);
+    await expect(sending).rejects.toThrow("the disk is broken");
+  });
+
+  test.each([
+    ["in a buffer", () => Buffer.alloc(50_000_000)],
+    ["as a stream", () => streamed(Array.from({ length: 50 }, () => Buffer.alloc(1_000_000)))],
+  ])(
+    "that is refused before its body %s was sent ends with that answer, on a connection of its own",
+    async (_how, body) => {
+      const { origin, sockets } = await rawServer((socket, count) =>
+        socket.write(count === 1 ? ok("<Error>").replace("200 OK", "403 Forbidden") : ok("fine")),
+      );
+      const client = rawClientWith();
+      const paused = client.send(put(origin, body()), 100, undefined);
+      const { status, bytes } = await paused;
+      expect([status, bytes.toString()]).toEqual([403, "<Error>"]);
+      expect(await getText(client, origin)).toBe("fine");
+      expect(sockets).toHaveLength(2);
+    },
+  );
+
+  test("stops reading its body when it is aborted", async () => {
+    const { origin } = await rawServer(() => undefined);
+    const controller = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    const contents = async function* (): AsyncGenerator<Buffer> {
+      try {
+        for (;;) yield Buffer.alloc(1_000_000);
+      } finally {
+        ended.resolve();
+      }
+    };
+    const sending = rawClientWith().send(put(origin, { bytes: 1e12, contents }), 100, controller.signal);
+    await nextTurn();
+    const reason = new Error("enough");
+    controller.abort(reason);
+    await expect(sending).rejects.toBe(reason);
+    await ended.promise;
+  });
+
+  test("has a time limit while the store takes none of its body", async () => {
+    const silent = await rawServer((socket) => socket.pause());
+    const client = rawClientWith({ headersTimeoutMs: 200 });
+    const sending = client.send(put(silent.origin, Buffer.alloc(50_000_000)), 100, undefined);
+    await expect(sending).rejects.toMatchObject({ code: "UND_ERR_HEADERS_TIMEOUT" });
   });
 });
 

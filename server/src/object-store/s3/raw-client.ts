@@ -2,45 +2,57 @@ import { RawConnection, type RawAnswer, type RawConnectionOptions, type RawReque
 import type { BodyRoom } from "./response-body.ts";
 
 /**
- * Sends requests with small bodies and reads whole responses. The system copies large ones from the socket straight into
- * the caller's memory. A general client takes several times as long for a small request, and copies a large response twice
- * more. The number of connections is not limited here: the caller limits its requests.
+ * The HTTP client of S3. The system copies large responses from the socket straight into the caller's memory. A general
+ * client takes several times as long for a small request, and copies a large response twice more. The number of
+ * connections is not limited here: the caller limits its requests.
  */
 export class RawClient {
   readonly #options: RawConnectionOptions;
   readonly #idle = new Map<string, RawConnection[]>();
   readonly #usedUnder = new WeakMap<AbortSignal, Set<RawConnection>>();
+  readonly #inUse = new Set<RawConnection>();
   #isClosed = false;
 
   constructor(options: RawConnectionOptions) {
     this.#options = options;
   }
 
-  async send(request: RawRequest, room: BodyRoom, signal: AbortSignal | undefined): Promise<RawAnswer> {
+  async send(request: RawRequest, room: BodyRoom | "stream", signal: AbortSignal | undefined): Promise<RawAnswer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("the object store is closed");
     const { origin } = request;
     const connection = this.#takeIdle(origin) ?? new RawConnection(new URL(origin), this.#options);
     const used = signal === undefined ? undefined : this.#usedConnections(signal);
     used?.add(connection);
-    try {
-      const answer = await connection.send(request, room);
+    this.#inUse.add(connection);
+    const release = (): void => {
+      used?.delete(connection);
+      this.#inUse.delete(connection);
       if (connection.isReusable && !this.#isClosed) this.#keep(origin, connection);
       else connection.destroy();
+    };
+    try {
+      const answer = await connection.send(request, room);
+      if (answer.stream === null) release();
+      else answer.stream.once("close", release);
       return answer;
     } catch (error) {
-      connection.destroy();
+      release();
+      if (signal?.aborted !== true) this.#dropIdle(origin); // the store may have closed all of them
       throw error;
-    } finally {
-      used?.delete(connection);
     }
   }
 
-  /** Ends idle connections now, and the others when their responses end. */
+  /** Ends idle and pending connections now, and the others when their responses end. */
   close(): void {
     this.#isClosed = true;
-    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
-    this.#idle.clear();
+    for (const origin of this.#idle.keys()) this.#dropIdle(origin);
+    for (const connection of this.#inUse) if (!connection.isConnected) connection.destroy();
+  }
+
+  #dropIdle(origin: string): void {
+    for (const connection of this.#idle.get(origin) ?? []) connection.destroy();
+    this.#idle.delete(origin);
   }
 
   /** One listener per signal: adding and removing one for each request takes longer than signing the request. */

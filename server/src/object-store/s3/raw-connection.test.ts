@@ -4,25 +4,33 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { ok, rawServer, whenClosed } from "../../../test/support/raw-server.ts";
-import { rawClientWith, getRequest, getText } from "../../../test/support/raw-clients.ts";
+import { rawClientWith, getRequest, getText, openStream } from "../../../test/support/raw-clients.ts";
 
 describe("a connection", () => {
   const limits = { connectTimeoutMs: 5_000, headersTimeoutMs: 100, bodyIdleTimeoutMs: 100 };
   const half = ok("x".repeat(50)).slice(0, -20);
 
   test.each([
-    ["before the answer", ""],
-    ["in the middle of the head", half.slice(0, 20)],
-    ["in the middle of the body", half],
-  ])("that is silent %s has a time limit", async (_when, begun) => {
+    ["before the answer", "", "HEADERS"],
+    ["in the middle of the head", half.slice(0, 20), "HEADERS"],
+    ["in the middle of the body", half, "BODY"],
+  ])("that is silent %s has a time limit", async (_when, begun, phase) => {
     const { origin } = await rawServer((socket) => socket.write(begun));
-    await expect(getText(rawClientWith(limits), origin)).rejects.toMatchObject({
-      code: "UND_ERR_HEADERS_TIMEOUT",
-    });
+    const code = `UND_ERR_${phase}_TIMEOUT`;
+    await expect(getText(rawClientWith(limits), origin)).rejects.toMatchObject({ code });
+    const stream = openStream(rawClientWith(limits), origin).then(text);
+    await expect(stream).rejects.toMatchObject({ code });
+  });
+
+  test("may be silent for longer if its request says so", async () => {
+    const { origin } = await rawServer((socket) => setTimeout(() => socket.write(ok("x")), 200));
+    const patient = { ...getRequest(origin), timeoutMs: 10_000 };
+    expect((await rawClientWith(limits).send(patient, 100, undefined)).bytes.toString()).toBe("x");
   });
 
   test.each([
@@ -55,6 +63,28 @@ describe("a connection", () => {
       expect(await getText(client, origin)).toBe("x");
       expect(sockets).toHaveLength(2);
     }
+  });
+
+  test("is new after a failure, because the store may have closed the others, too", async () => {
+    const { origin, sockets } = await rawServer((socket, count) => {
+      if (count < 3) for (const each of count === 1 ? [] : sockets) each.write(ok("x"));
+      else if (count === 3) socket.resetAndDestroy();
+      else socket.write(ok("y"));
+    });
+    const client = rawClientWith();
+    await Promise.all([getText(client, origin), getText(client, origin)]);
+    await expect(getText(client, origin)).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(await getText(client, origin)).toBe("y");
+    expect(sockets).toHaveLength(3);
+  });
+
+  test("that is not made yet ends when the client is closed", async () => {
+    const { origin, sockets } = await rawServer(() => undefined);
+    const client = rawClientWith();
+    const reading = getText(client, origin.replace("http:", "https:")); // its handshake is never answered
+    await expect.poll(() => sockets.length).toBe(1);
+    client.close();
+    await expect(reading).rejects.toMatchObject({ code: "ECONNRESET" });
   });
 
   test("ends when the client is closed, which then refuses requests", async () => {

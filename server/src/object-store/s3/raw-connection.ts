@@ -1,25 +1,35 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { refusedAddress, type AgentLimits } from "../guarded-agent.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
-import { bodyOf, tooLong, type ArrivingBody, type BodyRoom } from "./response-body.ts";
-import { parseResponseHead, type ResponseHead } from "./response-head.ts";
+import { bodyOf, BodyStream, isSuccess, tooLong, type ArrivingBody, type BodyRoom } from "./response-body.ts";
+import { parseResponseHead, type ResponseHead, type ResponseHeaders } from "./response-head.ts";
 
 export interface RawRequest {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | null;
+  readonly body: Buffer | StreamedBody | null;
+  /** Instead of the limits of the connection, for a store that is silent while it works. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A body that does not fit into memory. */
+export interface StreamedBody {
+  readonly bytes: number;
+  /** Called for each attempt. */
+  readonly contents: () => AsyncIterable<Buffer>;
 }
 
 export interface RawAnswer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: ResponseHeaders;
   /** The beginning of the given memory, if memory was given and the request has succeeded. */
   readonly bytes: Buffer;
+  /** The body of a success, if a stream was requested. It must be read or destroyed. */
+  readonly stream: BodyStream | null;
 }
 
 export interface RawConnectionOptions extends AgentLimits {
@@ -28,11 +38,13 @@ export interface RawConnectionOptions extends AgentLimits {
 
 const HEAD_BYTES = 64 * 1024;
 const IDLE_MS = 4_000;
+/** Larger bodies are sent in pieces: the time limit starts again with each piece that the network takes. */
+const PIECE_BYTES = 256 * 1024;
 
 /** A response that is being read. */
 interface Reading {
-  readonly method: string;
-  readonly room: BodyRoom;
+  readonly request: RawRequest;
+  readonly room: BodyRoom | "stream";
   readonly resolve: (answer: RawAnswer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -46,10 +58,16 @@ export class RawConnection {
   #headBytes = 0;
   #head: ResponseHead | undefined;
   #body: ArrivingBody | undefined;
+  #stream: BodyStream | null = null;
   /** Whether the socket writes into the body's own memory. */
   #isInRoom = false;
   #reading: Reading | undefined;
+  /** The body of the request has not been handed to the socket completely. */
+  #isSending = false;
+  #onWritable: () => void = () => undefined;
   #isReusable = true;
+  #isConnected = false;
+  #isPaused = false;
 
   constructor(origin: URL, { checkAddress, ...limits }: RawConnectionOptions) {
     this.#limits = limits;
@@ -70,14 +88,20 @@ export class RawConnection {
     this.#socket = isTls ? connectTls({ ...options, servername: isIP(host) === 0 ? host : "" }) : connect(options);
     this.#socket.setNoDelay(true);
     this.#socket.setTimeout(limits.connectTimeoutMs);
-    this.#socket.once(isTls ? "secureConnect" : "connect", () => this.#socket.setTimeout(limits.headersTimeoutMs));
+    this.#socket.once(isTls ? "secureConnect" : "connect", () => this.#onConnected());
+    this.#socket.on("drain", () => this.#onWritable());
     this.#socket.on("timeout", () => this.#onTimeout());
     this.#socket.on("error", (error) => this.#fail(error));
     this.#socket.on("close", () => this.#onClose());
   }
 
+  /** False also until the response has been read to its end. */
   get isReusable(): boolean {
-    return this.#isReusable && !this.#socket.destroyed;
+    return this.#isReusable && this.#reading === undefined && !this.#socket.destroyed;
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   destroy(error?: Error): void {
@@ -85,32 +109,65 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
-  send(request: RawRequest, room: BodyRoom): Promise<RawAnswer> {
+  send(request: RawRequest, room: BodyRoom | "stream"): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
-      this.#reading = { method: request.method, room, resolve, reject };
-      if (!this.#socket.connecting) this.#socket.setTimeout(this.#limits.headersTimeoutMs);
+      this.#reading = { request, room, resolve, reject };
+      if (this.#isConnected) this.#socket.setTimeout(request.timeoutMs ?? this.#limits.headersTimeoutMs);
       this.#write(headOf(request), request.body);
     });
   }
 
-  #write(head: string, body: Buffer | null): void {
-    if (body === null || body.length === 0) {
+  #onConnected(): void {
+    this.#isConnected = true;
+    this.#socket.setTimeout(this.#reading?.request.timeoutMs ?? this.#limits.headersTimeoutMs);
+  }
+
+  #write(head: string, body: RawRequest["body"]): void {
+    if (!Buffer.isBuffer(body)) {
       this.#socket.write(head, "latin1");
-      return;
+      if (body !== null) this.#writePieces(body.contents(), body.bytes);
+    } else if (body.length > PIECE_BYTES) {
+      this.#socket.write(head, "latin1");
+      this.#writePieces(piecesOf(body), body.length);
+    } else {
+      this.#socket.cork(); // both in one packet
+      this.#socket.write(head, "latin1");
+      if (body.length > 0) this.#socket.write(body);
+      this.#socket.uncork();
     }
-    this.#socket.cork(); // both in one packet
-    this.#socket.write(head, "latin1");
-    this.#socket.write(body);
-    this.#socket.uncork();
+  }
+
+  #writePieces(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): void {
+    this.#isSending = true;
+    this.#writeAll(pieces, bytes).then(
+      () => (this.#isSending = false),
+      (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+
+  /** Stops when the response has come or the connection has failed. */
+  async #writeAll(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): Promise<void> {
+    let left = bytes;
+    const reading = this.#reading;
+    for await (const piece of pieces) {
+      if (this.#reading !== reading) return;
+      left -= piece.length;
+      if (left < 0) break;
+      this.#isSending = left > 0;
+      if (this.#socket.write(piece)) continue;
+      await new Promise<void>((resolve) => (this.#onWritable = resolve));
+    }
+    if (left !== 0) throw new Error("the body of the request does not have the announced length");
   }
 
   /** Called before each read of the socket. */
   #nextBuffer(): Buffer {
-    const room = this.#body?.room();
+    const room = this.#body?.room?.();
     this.#isInRoom = room !== undefined;
     return room ?? this.#received.subarray(this.#headBytes);
   }
 
+  /** Returns whether the socket should read on. */
   #onRead(count: number): boolean {
     try {
       this.#receive(count);
@@ -118,13 +175,16 @@ export class RawConnection {
       this.destroy(error instanceof Error ? error : new Error(String(error)));
       return false;
     }
-    return true;
+    if (this.#stream?.isFull !== true) return true;
+    this.#isPaused = true; // until its reader wants more
+    this.#socket.setTimeout(0);
+    return false;
   }
 
   #receive(count: number): void {
     if (this.#reading === undefined)
       throw new ObjectStoreError("bad-response", "the store sent bytes without a request");
-    if (this.#isInRoom) this.#body?.filled(count);
+    if (this.#isInRoom) this.#body?.filled?.(count);
     else {
       const received = this.#received.subarray(0, this.#headBytes + count);
       const rest = this.#body === undefined ? this.#readHead(received, this.#reading) : received;
@@ -135,7 +195,7 @@ export class RawConnection {
   }
 
   /** Returns the bytes after the head. None: the head may be incomplete. */
-  #readHead(received: Buffer, { method, room }: Reading): Buffer {
+  #readHead(received: Buffer, reading: Reading): Buffer {
     for (let start = 0; ;) {
       const end = received.indexOf("\r\n\r\n", start);
       if (end === -1) {
@@ -147,12 +207,32 @@ export class RawConnection {
       const head = parseResponseHead(received.toString("latin1", start, end));
       start = end + 4;
       if (head.status < 200) continue; // the answer itself comes later
-      this.#head = head;
       this.#headBytes = 0;
-      this.#body = bodyOf(head, method, room);
-      this.#socket.setTimeout(this.#limits.bodyIdleTimeoutMs);
+      this.#beginBody(head, reading);
       return received.subarray(start);
     }
+  }
+
+  #beginBody(head: ResponseHead, { request, room, resolve }: Reading): void {
+    this.#head = head;
+    this.#socket.setTimeout(request.timeoutMs ?? this.#limits.bodyIdleTimeoutMs);
+    if (room !== "stream" || !isSuccess(head.status)) {
+      this.#body = bodyOf(head, request.method, room === "stream" ? 0 : room);
+      return;
+    }
+    const stream = new BodyStream(() => this.#readOn());
+    this.#stream = stream;
+    this.#body = bodyOf(head, request.method, stream);
+    const end = (): unknown => stream.push(null);
+    this.#reading = { request, room, resolve: end, reject: (error) => stream.destroy(error) };
+    resolve({ status: head.status, headers: head.headers, bytes: this.#body.bytes, stream });
+  }
+
+  #readOn(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.setTimeout(this.#limits.bodyIdleTimeoutMs);
+    this.#socket.resume();
   }
 
   #finish(): void {
@@ -161,14 +241,17 @@ export class RawConnection {
     this.#reading = undefined;
     this.#head = undefined;
     this.#body = undefined;
-    this.#isReusable = head.isKeptAlive && !body.endsConnection;
+    this.#stream = null;
+    const isSent = !this.#isSending && this.#socket.writableLength === 0; // some errors come before that
+    this.#isReusable = head.isKeptAlive && !body.endsConnection && isSent;
+    this.#onWritable();
     this.#socket.setTimeout(IDLE_MS);
-    reading.resolve({ status: head.status, headers: head.headers, bytes: body.bytes });
+    reading.resolve({ status: head.status, headers: head.headers, bytes: body.bytes, stream: null });
   }
 
   #onTimeout(): void {
-    const code = this.#socket.connecting ? "UND_ERR_CONNECT_TIMEOUT" : "UND_ERR_HEADERS_TIMEOUT";
-    this.destroy(Object.assign(new Error("the object store is silent"), { code }));
+    const phase = !this.#isConnected ? "CONNECT" : this.#body === undefined ? "HEADERS" : "BODY";
+    this.destroy(Object.assign(new Error("the object store is silent"), { code: `UND_ERR_${phase}_TIMEOUT` }));
   }
 
   #onClose(): void {
@@ -180,6 +263,7 @@ export class RawConnection {
     this.#isReusable = false;
     const reading = this.#reading;
     this.#reading = undefined;
+    this.#onWritable();
     reading?.reject(error);
   }
 }
@@ -187,8 +271,17 @@ export class RawConnection {
 function headOf({ method, path, headers, body }: RawRequest): string {
   let head = `${method} ${checked(path)} HTTP/1.1\r\n`;
   for (const name in headers) head += `${name}: ${checked(headers[name] ?? "")}\r\n`;
-  if (method === "PUT" || method === "POST") head += `content-length: ${body?.length ?? 0}\r\n`;
+  if (method === "PUT" || method === "POST") head += `content-length: ${lengthOf(body)}\r\n`;
   return `${head}\r\n`;
+}
+
+/** Always given: S3 does not accept a body in chunks. */
+function lengthOf(body: RawRequest["body"]): number {
+  return Buffer.isBuffer(body) ? body.length : (body?.bytes ?? 0);
+}
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 function closedEarly(): Error {

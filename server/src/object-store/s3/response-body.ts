@@ -1,13 +1,13 @@
+import { Readable } from "node:stream";
 import { ObjectStoreError } from "../object-store-error.ts";
-import { ERROR_LIMIT_BYTES } from "./collect-response.ts";
 import type { ResponseHead } from "./response-head.ts";
 
 /** The body of a response while it arrives. */
 export interface ArrivingBody {
   /** Where the socket may write the next bytes; undefined: they must be passed to `add`. */
-  room(): Buffer | undefined;
+  room?(): Buffer | undefined;
   /** So many bytes were written into the room. */
-  filled(count: number): void;
+  filled?(count: number): void;
   /** Returns how many of the bytes belong to the body. */
   add(bytes: Buffer): number;
   readonly isComplete: boolean;
@@ -16,25 +16,54 @@ export interface ArrivingBody {
   readonly bytes: Buffer;
 }
 
-/** Where the body of a success goes, or how large it may be. */
-export type BodyRoom = Buffer | number;
+/** Where the body of a success goes, or how large it may be in new memory. */
+export type BodyRoom = Buffer | number | BodyStream;
+
+/** The rest of an error's body is not read. */
+export const ERROR_LIMIT_BYTES = 64 * 1024;
+
+/** The body of a response that is read while it arrives. `onRead` is called when its reader wants more. */
+export class BodyStream extends Readable {
+  readonly #onRead: () => void;
+  /** The reader has enough for now. */
+  isFull = false;
+
+  constructor(onRead: () => void) {
+    super();
+    this.#onRead = onRead;
+    this.on("error", () => undefined); // nothing else listens before its reader has it
+  }
+
+  override _read(): void {
+    this.isFull = false;
+    this.#onRead();
+  }
+
+  add(bytes: Buffer): void {
+    this.isFull = !this.push(Buffer.from(bytes)); // the memory of the socket is used again
+  }
+}
 
 export function bodyOf(head: ResponseHead, method: string, room: BodyRoom): ArrivingBody {
   const { status, length, isChunked } = head;
   if (method === "HEAD" || status === 204 || status === 304) return new SizedBody(Buffer.alloc(0));
-  const isSuccess = status >= 200 && status < 300;
-  const limit = isSuccess ? limitOf(room) : ERROR_LIMIT_BYTES;
-  if (length !== null && isSuccess && length > limit) throw tooLong(limit);
+  const given = isSuccess(status) ? room : ERROR_LIMIT_BYTES;
+  if (given instanceof BodyStream) return framed(given, length, isChunked);
+  const limit = typeof given === "number" ? given : given.length;
+  if (length !== null && length > limit && isSuccess(status)) throw tooLong(limit);
   if (length !== null && length <= limit) {
-    return new SizedBody(isSuccess && typeof room !== "number" ? room.subarray(0, length) : Buffer.allocUnsafe(length));
+    return new SizedBody(typeof given === "number" ? Buffer.allocUnsafe(length) : given.subarray(0, length));
   }
-  const memory = isSuccess && typeof room !== "number" ? room : Buffer.alloc(0);
-  const gathered = new GatheredBytes(memory, limit, !isSuccess);
-  return isChunked ? new ChunkedBody(gathered) : new EndlessBody(gathered);
+  const memory = typeof given === "number" ? Buffer.alloc(0) : given;
+  return framed(new GatheredBytes(memory, limit, !isSuccess(status)), null, isChunked);
 }
 
-function limitOf(room: BodyRoom): number {
-  return typeof room === "number" ? room : room.length;
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function framed(sink: Sink, length: number | null, isChunked: boolean): ArrivingBody {
+  return isChunked ? new ChunkedBody(sink) : new PlainBody(sink, length);
 }
 
 export function tooLong(bytes: number): ObjectStoreError {
@@ -70,8 +99,16 @@ class SizedBody implements ArrivingBody {
   }
 }
 
+/** Takes the bytes of a body. */
+interface Sink {
+  add(bytes: Buffer): void;
+  /** It takes no more: the rest of the body is not read. */
+  readonly isCut?: boolean;
+  readonly bytes?: Buffer;
+}
+
 /** Bytes of a body whose length is not known. */
-class GatheredBytes {
+class GatheredBytes implements Sink {
   readonly #limit: number;
   readonly #isCutAtLimit: boolean;
   #memory: Buffer;
@@ -103,34 +140,42 @@ class GatheredBytes {
   }
 }
 
-/** A body that ends with its connection, or where the rest of an error is not read. */
-class EndlessBody implements ArrivingBody {
-  readonly endsConnection = true;
-  readonly #gathered: GatheredBytes;
+abstract class FramedBody implements ArrivingBody {
+  protected readonly sink: Sink;
 
-  constructor(gathered: GatheredBytes) {
-    this.#gathered = gathered;
+  constructor(sink: Sink) {
+    this.sink = sink;
+  }
+
+  abstract readonly isComplete: boolean;
+  abstract readonly endsConnection: boolean;
+  abstract add(bytes: Buffer): number;
+
+  get bytes(): Buffer {
+    return this.sink.bytes ?? Buffer.alloc(0);
+  }
+}
+
+/** A body that ends after its length, with its connection, or where the rest of an error is not read. */
+class PlainBody extends FramedBody {
+  readonly endsConnection: boolean;
+  #left: number;
+
+  constructor(sink: Sink, length: number | null) {
+    super(sink);
+    this.#left = length ?? Infinity;
+    this.endsConnection = length === null;
   }
 
   get isComplete(): boolean {
-    return this.#gathered.isCut;
-  }
-
-  get bytes(): Buffer {
-    return this.#gathered.bytes;
-  }
-
-  room(): undefined {
-    return undefined;
-  }
-
-  filled(): void {
-    throw new Error("there is no room");
+    return this.#left === 0 || this.sink.isCut === true;
   }
 
   add(bytes: Buffer): number {
-    this.#gathered.add(bytes);
-    return bytes.length;
+    const count = Math.min(this.#left, bytes.length);
+    if (count > 0) this.sink.add(bytes.subarray(0, count));
+    this.#left -= count;
+    return count;
   }
 }
 
@@ -138,34 +183,17 @@ const LINE_LIMIT = 8 * 1024;
 const NEW_LINE = 0x0a;
 
 /** A body in chunks: before each stands its length, and a chunk without bytes ends the body. */
-class ChunkedBody implements ArrivingBody {
-  readonly #gathered: GatheredBytes;
+class ChunkedBody extends FramedBody {
   #expects: "length" | "data" | "line end" | "trailer" | "nothing" = "length";
   #line = "";
   #left = 0;
 
-  constructor(gathered: GatheredBytes) {
-    this.#gathered = gathered;
-  }
-
   get isComplete(): boolean {
-    return this.#expects === "nothing" || this.#gathered.isCut;
+    return this.#expects === "nothing" || this.endsConnection;
   }
 
   get endsConnection(): boolean {
-    return this.#gathered.isCut;
-  }
-
-  get bytes(): Buffer {
-    return this.#gathered.bytes;
-  }
-
-  room(): undefined {
-    return undefined;
-  }
-
-  filled(): void {
-    throw new Error("there is no room");
+    return this.sink.isCut === true;
   }
 
   add(bytes: Buffer): number {
@@ -178,7 +206,7 @@ class ChunkedBody implements ArrivingBody {
 
   #takeData(bytes: Buffer): number {
     const count = Math.min(this.#left, bytes.length);
-    this.#gathered.add(bytes.subarray(0, count));
+    this.sink.add(bytes.subarray(0, count));
     this.#left -= count;
     if (this.#left === 0) this.#expects = "line end";
     return count;

@@ -1,9 +1,11 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { ObjectStoreError } from "../object-store-error.ts";
+
+/** Names in lower case, one character per byte. A repeated header is joined by commas. */
+export type ResponseHeaders = Readonly<Record<string, string | undefined>>;
 
 export interface ResponseHead {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: ResponseHeaders;
   /** The length of the body; null if the head does not contain it. */
   readonly length: number | null;
   readonly isChunked: boolean;
@@ -58,14 +60,14 @@ function unreadableHead(problem: string): ObjectStoreError {
   return new ObjectStoreError("bad-response", `the answer ${problem}`);
 }
 
-function isChunked(headers: Readonly<Record<string, string>>): boolean {
+function isChunked(headers: ResponseHeaders): boolean {
   const encoding = headers["transfer-encoding"];
   if (encoding === undefined) return false;
   if (encoding.toLowerCase() !== "chunked") throw unreadableHead("has an unknown transfer encoding");
   return true;
 }
 
-function lengthOf(headers: Readonly<Record<string, string>>): number | null {
+function lengthOf(headers: ResponseHeaders): number | null {
   const text = headers["content-length"];
   if (headers["transfer-encoding"] !== undefined || text === undefined) return null;
   if (!/^\d{1,15}$/.test(text)) throw unreadableHead("has no valid length");

@@ -1,16 +1,13 @@
 import { createHash, hash, webcrypto } from "node:crypto";
-import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
-import { readLimited, sendRequest } from "../guarded-agent.ts";
 import { pauseBeforeRetry } from "../retry-pause.ts";
 import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
-import { collectResponse, ERROR_LIMIT_BYTES, type S3Answer } from "./collect-response.ts";
 import type { RawClient } from "./raw-client.ts";
+import type { RawAnswer, RawRequest, StreamedBody } from "./raw-connection.ts";
 import { RequestLimiter } from "./request-limiter.ts";
-import type { BodyRoom } from "./response-body.ts";
+import { ERROR_LIMIT_BYTES, isSuccess, type BodyRoom, BodyStream } from "./response-body.ts";
 import { objectPath, queryText, type S3Endpoint } from "./s3-address.ts";
 import { failureOfStatus, type S3Failure } from "./s3-failure.ts";
 import { parseError } from "./s3-xml.ts";
@@ -19,7 +16,6 @@ import type { S3Credentials, SignRequest } from "./sign-request.ts";
 
 interface S3ClientOptions extends S3Endpoint {
   credentials: S3Credentials;
-  dispatcher: Dispatcher;
   rawClient: RawClient;
   clock: Clock;
   /** Number of retries after the first attempt. */
@@ -47,7 +43,7 @@ export interface S3Call {
   signal?: AbortSignal | undefined;
   /** A response with the status 200 may contain an error document. */
   mayFailLate?: boolean;
-  /** The bytes that the store copies inside itself before it answers. */
+  /** The bytes of a server-side copy, which ends before the store answers. */
   copiedBytes?: number | undefined;
   /** Called when the store may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
@@ -55,28 +51,14 @@ export interface S3Call {
   isSentOnce?: boolean;
 }
 
-/** A body that does not fit into memory. */
-export interface StreamedBody {
-  readonly bytes: number;
-  /** Called for each attempt. */
-  readonly contents: () => AsyncIterable<Buffer>;
-}
-
-export type S3Response = Dispatcher.ResponseData;
-type SignedRequest = Dispatcher.DispatchOptions & {
-  method: S3Call["method"];
-  origin: string;
-  headers: Record<string, string>;
-  body: Buffer | Readable | null;
-};
+/** A response whose body must be read or destroyed: until then it counts as a request. */
+export type StreamedAnswer = RawAnswer & { readonly stream: BodyStream };
 
 const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
 const syncHashBytes = 64 * 1024;
-/** Larger bodies are sent in pieces: the timeout of the response restarts with each piece that the network takes. */
-const pieceBytes = 256 * 1024;
 /** Copies of at most this size need no more time than other calls. */
 const quickCopyBytes = 64 * 1024 * 1024;
-/** 8 MiB per second: the slowest copy inside a store that does not count as silence. */
+/** 8 MiB per second: the slowest server-side copy that does not count as silence. */
 const slowestCopyBytesPerMs = (8 * 1024 * 1024) / 1000;
 
 /** Signs and sends calls, retries transient failures and translates errors to `ObjectStoreError`. */
@@ -98,54 +80,35 @@ export class S3Client {
     return this.#retryCount;
   }
 
-  /** Returns only successful responses, whose body the caller must read or dump. */
-  send(call: S3Call): Promise<S3Response> {
-    const { dispatcher } = this.#options;
+  /** Returns only successful responses. */
+  send(call: S3Call): Promise<StreamedAnswer> {
     return this.#perform(call, async (request, place) => {
-      const response = await sendRequest(dispatcher, request, call.signal);
-      if (isSuccess(response.statusCode)) return response;
-      const text = await readLimited(response.body, ERROR_LIMIT_BYTES).catch(() => "");
-      return this.#refusal(call, place, { status: response.statusCode, headers: response.headers, text });
+      const answer = await this.#options.rawClient.send(request, "stream", call.signal);
+      const { stream } = answer;
+      return stream === null ? this.#refusal(call, place, answer) : { ...answer, stream };
     });
   }
 
   /** Returns only successful responses, with their whole body in memory. */
-  collect(call: S3Call, limitBytes = textLimitBytes): Promise<S3Answer> {
-    return this.collectAs(call, limitBytes, (answer) => answer);
+  collect(call: S3Call): Promise<RawAnswer> {
+    return this.collectAs(call, textLimitBytes, (answer) => answer);
   }
 
-  /** Returns what `read` makes of a response. One that it refuses with an `ObjectStoreError` is requested again. */
-  collectAs<T extends object>(call: S3Call, limitBytes: number, read: (answer: S3Answer) => T): Promise<T> {
+  /**
+   * Returns what `read` makes of a response. One that it refuses with an `ObjectStoreError` is requested again. `room`: the
+   * memory for the body, or its largest size.
+   */
+  collectAs<T extends object>(call: S3Call, room: BodyRoom, read: (answer: RawAnswer) => T): Promise<T> {
     return this.#perform(call, async (request, place) => {
-      const answer = await this.#exchange(request, limitBytes, call.signal);
+      const answer = await this.#options.rawClient.send(request, room, call.signal);
       const isLate = call.mayFailLate === true && isSuccess(answer.status) && isError(answer.bytes);
-      if (isSuccess(answer.status) && !isLate) return readOrFailure(answer, read);
-      const text = answer.bytes.toString("utf8", 0, ERROR_LIMIT_BYTES);
-      return this.#refusal(call, place, { status: answer.status, headers: answer.headers, text });
+      return isSuccess(answer.status) && !isLate ? readOrFailure(answer, read) : this.#refusal(call, place, answer);
     });
-  }
-
-  /** Like `collectAs`, for a body of many bytes: they go straight into the given memory. */
-  downloadAs<T extends object>(call: S3Call, into: Buffer, read: (answer: S3Answer) => T): Promise<T> {
-    return this.#perform(call, async (request, place) => {
-      const answer = await this.#exchange(request, into, call.signal);
-      if (isSuccess(answer.status)) return readOrFailure(answer, read);
-      return this.#refusal(call, place, { ...answer, text: answer.bytes.toString("utf8") });
-    });
-  }
-
-  /** Bodies that are sent in pieces, and requests with a timeout of their own, need the general client. */
-  #exchange(request: SignedRequest, room: BodyRoom, signal: AbortSignal | undefined): Promise<S3Answer> {
-    const { dispatcher, rawClient } = this.#options;
-    const { body } = request;
-    const isPlain = request.headersTimeout === undefined;
-    if (isPlain && (body === null || Buffer.isBuffer(body))) return rawClient.send({ ...request, body }, room, signal);
-    return collectResponse(dispatcher, request, typeof room === "number" ? room : room.length, signal);
   }
 
   async #perform<T extends object>(
     call: S3Call,
-    attempt: (request: SignedRequest, place: BucketPlace) => Promise<T | S3Failure | "moved">,
+    attempt: (request: RawRequest, place: BucketPlace) => Promise<T | S3Failure | "moved">,
   ): Promise<T> {
     const payloadHash = await this.#payloadHash(call);
     for (let retries = 0; ;) {
@@ -153,7 +116,7 @@ export class S3Client {
       if (!this.#limiter.tryEnter()) await this.#limiter.enter(call.signal);
       const { generation } = this.#limiter;
       const place = this.#regions.placeOf(call.bucket);
-      let outcome: T | S3Failure | "moved";
+      let outcome: T | S3Failure | "moved" | undefined;
       try {
         outcome = await attempt(this.#signed(call, place, payloadHash), place);
       } catch (error) {
@@ -162,7 +125,9 @@ export class S3Client {
         const failure = failureOfConnection(call.subject, error, this.#options.retriesTimeouts);
         outcome = { ...failure, isSlowDown: failure.isTransient }; // an overloaded store also breaks connections
       } finally {
-        this.#limiter.leave();
+        const stream = streamOf(outcome);
+        if (stream === null) this.#limiter.leave();
+        else stream.once("close", () => this.#limiter.leave());
       }
       if (outcome === "moved") continue;
       if (!isFailure(outcome)) {
@@ -179,12 +144,8 @@ export class S3Client {
   }
 
   /** Redirects are never followed: at most, the request is sent again to the region that the store names. */
-  #refusal(
-    call: S3Call,
-    place: BucketPlace,
-    { status, headers, text }: Pick<S3Answer, "status" | "headers"> & { text: string },
-  ): S3Failure | "moved" {
-    const { code, region, endpoint } = parseError(text);
+  #refusal(call: S3Call, place: BucketPlace, { status, headers, bytes }: RawAnswer): S3Failure | "moved" {
+    const { code, region, endpoint } = parseError(bytes);
     const actual = actualRegion({ status, headers, region, endpoint });
     if (actual !== null && this.#regions.move(call.bucket, place, actual)) return "moved";
     const isWrongPlace = status !== 400 || actual !== place.region; // stores name the region in other refusals as well
@@ -192,17 +153,11 @@ export class S3Client {
   }
 
   /** Signs each attempt anew, because a signature is valid only for minutes. */
-  #signed(call: S3Call, place: BucketPlace, payloadHash: string): SignedRequest {
+  #signed(call: S3Call, place: BucketPlace, payloadHash: string): RawRequest {
     const path = objectPath(place.basePath, call.key);
     const query = call.query === undefined ? "" : queryText(call.query);
     const headers = this.#sign(
-      {
-        method: call.method,
-        path,
-        query,
-        headers: { ...call.headers, ...lengthOf(call), host: place.host },
-        payloadHash,
-      },
+      { method: call.method, path, query, headers: { ...call.headers, host: place.host }, payloadHash },
       place.region,
       this.#options.clock.now(),
     );
@@ -211,16 +166,15 @@ export class S3Client {
       path: query === "" ? path : `${path}?${query}`,
       method: call.method,
       headers,
-      body: bodyOf(call),
-      ...this.#timeoutsOf(call),
+      body: call.body ?? null,
+      timeoutMs: this.#timeoutOf(call),
     };
   }
 
   /** Some stores are silent until they have copied everything. */
-  #timeoutsOf({ copiedBytes = 0 }: S3Call): Pick<SignedRequest, "headersTimeout" | "bodyTimeout"> {
-    if (copiedBytes <= quickCopyBytes) return {};
-    const timeoutMs = this.#options.headersTimeoutMs + Math.ceil(copiedBytes / slowestCopyBytesPerMs);
-    return { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+  #timeoutOf({ copiedBytes = 0 }: S3Call): number | undefined {
+    if (copiedBytes <= quickCopyBytes) return undefined;
+    return this.#options.headersTimeoutMs + Math.ceil(copiedBytes / slowestCopyBytesPerMs);
   }
 
   async #payloadHash({ body, bucket }: S3Call): Promise<string> {
@@ -240,40 +194,24 @@ export class S3Client {
 /** A digest copies its bytes, so only a few are computed at the same time. */
 const inDigest = limitConcurrency(2);
 
-function bodyOf({ body }: S3Call): Buffer | Readable | null {
-  if (body === undefined || isSentWhole(body)) return body ?? null;
-  return Readable.from(Buffer.isBuffer(body) ? piecesOf(body) : body.contents(), { objectMode: false });
-}
-
-function isSentWhole(body: Buffer | StreamedBody): body is Buffer {
-  return Buffer.isBuffer(body) && body.length <= pieceBytes;
-}
-
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
-}
-
-/** Without it, a streamed body would be sent in chunks, which S3 does not accept. */
-function lengthOf({ body }: S3Call): Record<string, string> {
-  if (body === undefined || isSentWhole(body)) return {};
-  return { "content-length": String(Buffer.isBuffer(body) ? body.length : body.bytes) };
-}
-
 async function hashOfStream({ contents }: StreamedBody): Promise<string> {
   const sha256 = createHash("sha256");
   for await (const chunk of contents()) sha256.update(chunk);
   return sha256.digest("hex");
 }
 
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300;
-}
-
 function isFailure(outcome: object): outcome is S3Failure {
   return "isTransient" in outcome;
 }
 
-function readOrFailure<T extends object>(answer: S3Answer, read: (answer: S3Answer) => T): T | S3Failure {
+/** The body of a response that is still being read. */
+function streamOf(outcome: object | "moved" | undefined): BodyStream | null {
+  return typeof outcome === "object" && "stream" in outcome && outcome.stream instanceof BodyStream
+    ? outcome.stream
+    : null;
+}
+
+function readOrFailure<T extends object>(answer: RawAnswer, read: (answer: RawAnswer) => T): T | S3Failure {
   try {
     return read(answer);
   } catch (error) {
@@ -283,5 +221,5 @@ function readOrFailure<T extends object>(answer: S3Answer, read: (answer: S3Answ
 }
 
 function isError(bytes: Buffer): boolean {
-  return bytes.length <= ERROR_LIMIT_BYTES && parseError(bytes.toString("utf8")).code !== null;
+  return bytes.length <= ERROR_LIMIT_BYTES && parseError(bytes).code !== null;
 }

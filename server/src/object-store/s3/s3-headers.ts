@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import type { ByteRange, ObjectStat } from "../object-store.ts";
 import { ObjectStoreError, unreadable } from "../object-store-error.ts";
 import { encodeHeaderWords, readHeaderText, writeHeaderText } from "./header-text.ts";
+import type { ResponseHead, ResponseHeaders } from "./response-head.ts";
 import type { ObjectAttributes, ObjectDetails, ObjectEncryption } from "./s3-operations.ts";
 
 /** The headers of S3 for attributes, encryption and checksums. */
@@ -79,12 +79,9 @@ export function quotedEtag(etag: string): string {
   return `"${etag}"`;
 }
 
-interface ResponseHead {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-}
+type Answered = Pick<ResponseHead, "status" | "headers">;
 
-export function statOf({ status, headers }: ResponseHead, subject: string, range: ByteRange | undefined): ObjectStat {
+export function statOf({ status, headers }: Answered, subject: string, range: ByteRange | undefined): ObjectStat {
   const isPart = status === 206;
   if (isPart !== (range !== undefined))
     throw unreadable(subject, new Error("the response does not match the requested range"));
@@ -93,7 +90,7 @@ export function statOf({ status, headers }: ResponseHead, subject: string, range
   const modifiedAt = new Date(headers["last-modified"] ?? "");
   if (Number.isNaN(modifiedAt.getTime()))
     throw unreadable(subject, new Error("the response has no valid Last-Modified"));
-  return { size, modifiedAt, etag: headers.etag?.replaceAll('"', "") ?? null };
+  return { size, modifiedAt, etag: headers["etag"]?.replaceAll('"', "") ?? null };
 }
 
 /** The size of the whole object; NaN if the response has another range than the requested one. */
@@ -107,7 +104,7 @@ function sizeOfRanged(contentRange: string | undefined, { offset, length = Infin
   return first === offset && last === Math.min(offset + length, size) - 1 ? size : NaN;
 }
 
-export function detailsOf(head: ResponseHead, subject: string, range: ByteRange | undefined): ObjectDetails {
+export function detailsOf(head: Answered, subject: string, range: ByteRange | undefined): ObjectDetails {
   const checksum = head.headers["x-amz-checksum-crc32"];
   // The checksum of an upload in parts ends with the number of parts: it is not the checksum of the bytes.
   const isComposite = head.headers["x-amz-checksum-type"] === "COMPOSITE";
@@ -117,7 +114,7 @@ export function detailsOf(head: ResponseHead, subject: string, range: ByteRange 
 }
 
 /** The ETag of an upload in parts has another form. The ETag of an encrypted object looks like an MD5 but is none. */
-export function isMd5(etag: string | null, headers: IncomingHttpHeaders): boolean {
+export function isMd5(etag: string | null, headers: ResponseHeaders): boolean {
   const encryption = headers["x-amz-server-side-encryption"] ?? "AES256";
   const hasCustomerKey = headers["x-amz-server-side-encryption-customer-algorithm"] !== undefined;
   return etag !== null && /^[0-9a-f]{32}$/.test(etag) && encryption === "AES256" && !hasCustomerKey;
@@ -127,22 +124,19 @@ export function isCrc32(checksum: unknown): checksum is string {
   return typeof checksum === "string" && /^[A-Za-z0-9+/]{6}==$/.test(checksum);
 }
 
-function attributesOf(headers: IncomingHttpHeaders): ObjectAttributes {
+function attributesOf(headers: ResponseHeaders): ObjectAttributes {
   const attributes: { -readonly [name in keyof ObjectAttributes]: ObjectAttributes[name] } = {};
   for (const name of attributeNames) {
     const value = headers[attributeHeaders[name]];
-    if (typeof value === "string") attributes[name] = readHeaderText(value);
+    if (value !== undefined) attributes[name] = readHeaderText(value);
   }
   const metadata: Record<string, string> = {};
   for (const name in headers) {
     if (!name.startsWith(metadataPrefix)) continue;
-    const value = headers[name];
-    metadata[name.slice(metadataPrefix.length)] = readHeaderText(
-      Array.isArray(value) ? value.join(",") : (value ?? ""),
-    );
+    metadata[name.slice(metadataPrefix.length)] = readHeaderText(headers[name] ?? "");
   }
   attributes.metadata = metadata;
   const storageClass = headers[storageClassHeader];
-  if (typeof storageClass === "string") attributes.storageClass = storageClass;
+  if (storageClass !== undefined) attributes.storageClass = storageClass;
   return attributes;
 }

@@ -1,8 +1,8 @@
 import { createHash, hash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { ObjectStoreError, unreadable } from "../object-store-error.ts";
-import type { S3Answer } from "./collect-response.ts";
-import type { S3Call, S3Client, StreamedBody } from "./s3-client.ts";
+import type { RawAnswer, StreamedBody } from "./raw-connection.ts";
+import type { S3Call, S3Client } from "./s3-client.ts";
 import { keyPath } from "./s3-address.ts";
 import {
   detailsOf,
@@ -43,15 +43,14 @@ export async function readObject(client: S3Client, text: string, options: ReadOp
   };
   const { bucket, key } = uri;
   const call: S3Call = { method: "GET", bucket, key, headers, subject, signal };
-  const read = (answer: S3Answer): ReadObject => checkedContents(answer, subject, options);
+  const read = (answer: RawAnswer): ReadObject => checkedContents(answer, subject, options);
   const bytesToRead = range?.length ?? options.expectedBytes ?? 0;
-  return bytesToRead < leastDownloadBytes
-    ? client.collectAs(call, limitBytes, read)
-    : client.downloadAs(call, options.into ?? Buffer.allocUnsafeSlow(bytesToRead), read);
+  const isSmall = bytesToRead < leastDownloadBytes;
+  return client.collectAs(call, isSmall ? limitBytes : (options.into ?? Buffer.allocUnsafeSlow(bytesToRead)), read);
 }
 
 /** Only whole objects have a checksum that their bytes can be compared with. */
-function checkedContents(answer: S3Answer, subject: string, { range, ifMatch }: ReadOptions): ReadObject {
+function checkedContents(answer: RawAnswer, subject: string, { range, ifMatch }: ReadOptions): ReadObject {
   const details = detailsOf(answer, subject, range);
   const { size, crc32: expectedCrc32, isEtagMd5, etag } = details;
   const { bytes } = answer;
@@ -209,7 +208,7 @@ export interface SentChecksums {
  * Whether the store has confirmed the bytes. Throws if it has other bytes. Stores without checksums return the MD5 as ETag,
  * unless they encrypt with a key of the customer or of KMS.
  */
-export function isVerified(answer: S3Answer, sent: SentChecksums, subject: string): boolean {
+export function isVerified(answer: RawAnswer, sent: SentChecksums, subject: string): boolean {
   const { headers } = answer;
   const returned = headers["x-amz-checksum-crc32"];
   const etag = etagOf(answer);
@@ -219,14 +218,14 @@ export function isVerified(answer: S3Answer, sent: SentChecksums, subject: strin
   throw new ObjectStoreError("bad-response", `${subject}: the store has other bytes than were sent`);
 }
 
-export function etagOf({ headers }: S3Answer): string | null {
-  return headers.etag?.replaceAll('"', "") ?? null;
+export function etagOf({ headers }: RawAnswer): string | null {
+  return headers["etag"]?.replaceAll('"', "") ?? null;
 }
 
 /** Throws an error that does not quote the document if it is not the expected one. */
-export function readDocument<T>(answer: S3Answer, subject: string, parse: (xml: string) => T): T {
+export function readDocument<T>(answer: RawAnswer, subject: string, parse: (xml: Buffer) => T): T {
   try {
-    return parse(answer.bytes.toString("utf8"));
+    return parse(answer.bytes);
   } catch (error) {
     throw unreadable(subject, error);
   }

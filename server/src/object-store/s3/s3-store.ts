@@ -2,7 +2,7 @@ import { systemClock, type Clock } from "../../lib/clock.ts";
 import type { CheckAddress } from "../../lib/guarded-lookup.ts";
 import { failureOfConnection } from "../object-store-error.ts";
 import { translatedBody } from "../object-body.ts";
-import { DEFAULT_AGENT_LIMITS, guardedAgent, type AgentLimits } from "../guarded-agent.ts";
+import { DEFAULT_AGENT_LIMITS, type AgentLimits } from "../guarded-agent.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
 import { listFolder, listObjectPages, listObjects } from "./list-objects.ts";
 import { RawClient } from "./raw-client.ts";
@@ -47,21 +47,20 @@ const identities = new WeakMap<S3Store, string>();
 export function s3Store(given: S3StoreOptions): S3Store {
   const options = { ...defaults, ...given };
   const { pageSize } = options;
-  const agent = guardedAgent(options.checkAddress, options);
   const rawClient = new RawClient(options);
-  const client = new S3Client({ ...options, dispatcher: agent.dispatcher, rawClient });
+  const client = new S3Client({ ...options, rawClient });
   const identity = identityOf(options);
   const store: S3Store = {
     async get(text, { range, signal } = {}) {
       const { uri, subject } = objectOf(text);
       const { bucket, key } = uri;
       const headers = range === undefined ? {} : { range: rangeHeader(range) };
-      const response = await client.send({ method: "GET", bucket, key, headers, subject, signal });
-      const body = translatedBody(response.body, (error) =>
+      const answer = await client.send({ method: "GET", bucket, key, headers, subject, signal });
+      const body = translatedBody(answer.stream, (error) =>
         signal?.aborted === true ? signal.reason : failureOfConnection(subject, error).error,
       );
       try {
-        return { ...statOf({ status: response.statusCode, headers: response.headers }, subject, range), body };
+        return { ...statOf(answer, subject, range), body };
       } catch (error) {
         body.destroy();
         throw error;
@@ -77,10 +76,7 @@ export function s3Store(given: S3StoreOptions): S3Store {
       const { size, modifiedAt, etag } = await headObject(client, text, { signal });
       return { size, modifiedAt, etag };
     },
-    async close() {
-      rawClient.close();
-      await agent.close();
-    },
+    close: () => Promise.resolve(rawClient.close()),
     sharesService: (other) => identities.get(other) === identity,
     read: (text, readOptions) => readObject(client, text, readOptions),
     head: (text, headOptions) => headObject(client, text, headOptions),

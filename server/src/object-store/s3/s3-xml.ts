@@ -1,6 +1,6 @@
-import { parseXml, XmlElement } from "@rgrove/parse-xml";
+import { XmlReader } from "./xml-reader.ts";
 
-/** The few documents of S3. The parser knows only XML's five predefined entities, so no entity can expand. */
+/** The few documents of S3. */
 export interface ListPage {
   entries: PageEntry[];
   /** Common prefixes of a listing with a delimiter, including the delimiter. */
@@ -17,26 +17,59 @@ export interface PageEntry {
   readonly storageClass: string | null;
 }
 
-/** Throws if the text is not such a document. */
-export function parseListPage(xml: string): ListPage {
-  const root = rootOf(xml, "ListBucketResult");
-  const decode = textOf(root, "EncodingType") === "url" ? decodeFormText : (text: string): string => text;
-  const isTruncated = textOf(root, "IsTruncated") === "true";
+/** Throws if the bytes are not such a document. */
+export function parseListPage(xml: Buffer): ListPage {
+  const reader = new XmlReader(xml, "ListBucketResult");
+  const entries: Writable<PageEntry>[] = [];
+  const prefixes: string[] = [];
+  const [timeOf, classOf] = [remembered(timeMs), remembered(copied)];
+  let isEncoded = false;
+  let isTruncated = false;
+  let token: string | null = null;
+  for (let name = reader.next(); name !== null; name = reader.next()) {
+    if (name === "Contents") entries.push(readEntry(reader, timeOf, classOf));
+    else if (name === "CommonPrefixes") prefixes.push(required(readTexts(reader, "Prefix"), "Prefix"));
+    else if (name === "EncodingType") isEncoded = reader.text() === "url";
+    else if (name === "IsTruncated") isTruncated = reader.text() === "true";
+    else if (name === "NextContinuationToken") token = reader.text();
+    else reader.skip();
+  }
+  if (isTruncated && token === null) throw new Error("the page names no next page");
+  if (isEncoded) for (const entry of entries) entry.key = decodeFormText(entry.key);
   return {
-    entries: childrenOf(root, "Contents").map((entry) => ({
-      key: decode(required(entry, "Key")),
-      size: integer(required(entry, "Size")),
-      modifiedMs: timeMs(required(entry, "LastModified")),
-      etag: textOf(entry, "ETag")?.replaceAll('"', "") ?? null,
-      storageClass: textOf(entry, "StorageClass"),
-    })),
-    prefixes: childrenOf(root, "CommonPrefixes").map((each) => decode(required(each, "Prefix"))),
-    nextToken: isTruncated ? required(root, "NextContinuationToken") : null,
+    entries,
+    prefixes: isEncoded ? prefixes.map(decodeFormText) : prefixes,
+    nextToken: isTruncated ? token : null,
   };
 }
 
-export function parseUploadId(xml: string): string {
-  return required(rootOf(xml, "InitiateMultipartUploadResult"), "UploadId");
+type Writable<T> = { -readonly [name in keyof T]: T[name] };
+
+/** Not by `readTexts`: a listing spends most of its time here. */
+function readEntry(
+  reader: XmlReader,
+  timeOf: (text: string) => number,
+  classOf: (text: string) => string,
+): Writable<PageEntry> {
+  let key: string | undefined;
+  let size: number | undefined;
+  let modifiedMs: number | undefined;
+  let etag: string | null = null;
+  let storageClass: string | null = null;
+  for (let name = reader.next(); name !== null; name = reader.next()) {
+    if (name === "Key") key = reader.text();
+    else if (name === "Size") size = integer(reader.word());
+    else if (name === "LastModified") modifiedMs = timeOf(reader.word());
+    else if (name === "ETag") etag = unquoted(reader.word());
+    else if (name === "StorageClass") storageClass = classOf(reader.word());
+    else reader.skip();
+  }
+  if (key === undefined || size === undefined || modifiedMs === undefined) throw new Error("an entry is incomplete");
+  return { key, size, modifiedMs, etag, storageClass };
+}
+
+export function parseUploadId(xml: Buffer): string {
+  return required(readTexts(new XmlReader(xml, "InitiateMultipartUploadResult"), "UploadId"), "UploadId");
 }
 
 /** The only texts of the server that error messages contain, so each must be a single word. */
@@ -48,61 +81,37 @@ export interface ErrorDocument {
   readonly endpoint: string | null;
 }
 
-/** All null for any other text. */
-export function parseError(xml: string): ErrorDocument {
-  let root: XmlElement | null = null;
-  try {
-    root = xml.includes("<Error") ? rootOf(xml.trimStart(), "Error") : null;
-  } catch {
-    // not XML, for example a proxy's error page, or truncated
-  }
+/** All null for anything else, for example a proxy's error page or a truncated document. */
+export function parseError(xml: Buffer): ErrorDocument {
+  const texts = errorTexts(xml);
   const word = (name: string): string | null => {
-    const text = root === null ? null : textOf(root, name);
-    return text !== null && errorWord.test(text) ? text : null;
+    const text = texts?.get(name);
+    return text !== undefined && errorWord.test(text) ? text : null;
   };
   return { code: word("Code"), region: word("Region"), endpoint: word("Endpoint") };
 }
 
-/** The result of a copy inside the store, of a copied part, or of a completed upload. */
+function errorTexts(xml: Buffer): ReadonlyMap<string, string> | null {
+  try {
+    return xml.includes("<Error") ? readTexts(new XmlReader(xml, "Error"), "Code", "Region", "Endpoint") : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The result of a server-side copy, of a copied part, or of a completed upload. */
 export interface WriteResult {
   readonly etag: string;
   readonly crc32: string | null;
 }
 
-export function parseWriteResult(xml: string, name: WriteResultName): WriteResult {
-  const flat = flatElements(xml, name);
-  const etag = flat?.get("ETag");
-  if (flat !== undefined && etag !== undefined) {
-    return { etag: etag.replaceAll(QUOTE, ""), crc32: flat.get("ChecksumCRC32") ?? null };
-  }
-  const root = rootOf(xml.trimStart(), name); // spaces keep the connection alive while the store works
-  return { etag: required(root, "ETag").replaceAll('"', ""), crc32: textOf(root, "ChecksumCRC32") };
+export function parseWriteResult(
+  xml: Buffer,
+  name: "CopyObjectResult" | "CopyPartResult" | "CompleteMultipartUploadResult",
+): WriteResult {
+  const texts = readTexts(new XmlReader(xml, name), "ETag", "ChecksumCRC32");
+  return { etag: required(texts, "ETag").replaceAll('"', ""), crc32: texts.get("ChecksumCRC32") ?? null };
 }
-
-const QUOTE = /"|&quot;|&#34;/g;
-const DECLARATION = /^\s*(?:<\?xml [^<>]*\?>\s*)?/;
-const FLAT_ELEMENT = /\s*<(\w+)>((?:[^<>&]|&quot;|&#34;)*)<\/\1>/y;
-
-/**
- * The texts of a document that consists of elements without attributes, children and escapes, except for quotes. Undefined
- * for any other: it needs the parser, which takes longer than the rest of a request.
- */
-function flatElements(xml: string, rootName: string): Map<string, string> | undefined {
-  const start = DECLARATION.exec(xml)?.[0].length ?? 0;
-  const begin = [`<${rootName}>`, `<${rootName} xmlns="${NAMESPACE}">`].find((tag) => xml.startsWith(tag, start));
-  if (begin === undefined) return undefined;
-  const texts = new Map<string, string>();
-  let end = start + begin.length;
-  for (FLAT_ELEMENT.lastIndex = end; ;) {
-    const [, name = "", text = ""] = FLAT_ELEMENT.exec(xml) ?? [];
-    if (name === "") break;
-    if (!texts.has(name)) texts.set(name, text);
-    end = FLAT_ELEMENT.lastIndex;
-  }
-  return xml.slice(end).trim() === `</${rootName}>` ? texts : undefined;
-}
-
-type WriteResultName = "CopyObjectResult" | "CopyPartResult" | "CompleteMultipartUploadResult";
 
 export function formatPartList(parts: readonly ListedPart[]): string {
   const list = parts.map(({ number, etag, crc32 }) => {
@@ -132,12 +141,20 @@ export function canBeDeletedInList(key: string): boolean {
   return !forbiddenInXml.test(key);
 }
 
-export function parseDeleteFailures(xml: string): { key: string; code: string }[] {
-  const failures = childrenOf(rootOf(xml, "DeleteResult"), "Error");
-  return failures.map((failure) => {
-    const code = required(failure, "Code");
-    return { key: required(failure, "Key"), code: errorWord.test(code) ? code : "Unknown" };
-  });
+export function parseDeleteFailures(xml: Buffer): { key: string; code: string }[] {
+  const reader = new XmlReader(xml, "DeleteResult");
+  const failures: { key: string; code: string }[] = [];
+  for (let name = reader.next(); name !== null; name = reader.next()) {
+    if (name === "Error") failures.push(readFailure(reader));
+    else reader.skip();
+  }
+  return failures;
+}
+
+function readFailure(reader: XmlReader): { key: string; code: string } {
+  const texts = readTexts(reader, "Key", "Code");
+  const code = required(texts, "Code");
+  return { key: required(texts, "Key"), code: errorWord.test(code) ? code : "Unknown" };
 }
 
 export interface UploadsPage {
@@ -146,19 +163,30 @@ export interface UploadsPage {
   readonly next: { readonly key: string; readonly uploadId: string } | null;
 }
 
-export function parseUploadsPage(xml: string): UploadsPage {
-  const root = rootOf(xml, "ListMultipartUploadsResult");
-  const decode = textOf(root, "EncodingType") === "url" ? decodeFormText : (text: string): string => text;
-  const isTruncated = textOf(root, "IsTruncated") === "true";
+export function parseUploadsPage(xml: Buffer): UploadsPage {
+  const reader = new XmlReader(xml, "ListMultipartUploadsResult");
+  const uploads: { key: string; uploadId: string }[] = [];
+  const next = { key: "", uploadId: "" };
+  let decode = (text: string): string => text;
+  let isTruncated = false;
+  for (let name = reader.next(); name !== null; name = reader.next()) {
+    if (name === "Upload") uploads.push(readUpload(reader));
+    else if (name === "EncodingType") decode = reader.text() === "url" ? decodeFormText : decode;
+    else if (name === "IsTruncated") isTruncated = reader.text() === "true";
+    else if (name === "NextKeyMarker") next.key = reader.text();
+    else if (name === "NextUploadIdMarker") next.uploadId = reader.text();
+    else reader.skip();
+  }
+  if (isTruncated && next.key === "") throw new Error("the page names no next page");
   return {
-    uploads: childrenOf(root, "Upload").map((each) => ({
-      key: decode(required(each, "Key")),
-      uploadId: required(each, "UploadId"),
-    })),
-    next: isTruncated
-      ? { key: decode(required(root, "NextKeyMarker")), uploadId: textOf(root, "NextUploadIdMarker") ?? "" }
-      : null,
+    uploads: uploads.map(({ key, uploadId }) => ({ key: decode(key), uploadId })),
+    next: isTruncated ? { ...next, key: decode(next.key) } : null,
   };
+}
+
+function readUpload(reader: XmlReader): { key: string; uploadId: string } {
+  const texts = readTexts(reader, "Key", "UploadId");
+  return { key: required(texts, "Key"), uploadId: required(texts, "UploadId") };
 }
 
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
@@ -168,47 +196,51 @@ function escape(text: string): string {
   return text.replaceAll(/[&<>"\r\n\t]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** Parsing blocks and its time grows with the markup. A page of 1,000 keys has about 25,000 marks. */
-const MAX_MARKS = 100_000;
-const MARK = /[<&=]/g;
-
-function rootOf(xml: string, name: string): XmlElement {
-  let marks = 0;
-  for (MARK.lastIndex = 0; MARK.test(xml); marks += 1)
-    if (marks === MAX_MARKS) throw new Error("the document has too many tags");
-  // The parser does the same, but copies the whole text for each line.
-  const { root } = parseXml(xml.replaceAll(/\r\n?/g, "\n"));
-  if (root?.name !== name) throw new Error(`the document is not a ${name}`);
-  return root;
+/** The texts of the children of the open element that have these names. Closes the element. */
+function readTexts(reader: XmlReader, ...names: readonly string[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (let name = reader.next(); name !== null; name = reader.next()) {
+    if (names.includes(name)) texts.set(name, reader.text());
+    else reader.skip();
+  }
+  return texts;
 }
 
-function childrenOf(element: XmlElement, name: string): XmlElement[] {
-  return element.children.filter((child): child is XmlElement => child instanceof XmlElement && child.name === name);
-}
-
-function textOf(element: XmlElement, name: string): string | null {
-  return childrenOf(element, name)[0]?.text ?? null;
-}
-
-function required(element: XmlElement, name: string): string {
-  const text = textOf(element, name);
-  if (text === null) throw new Error(`${element.name} has no ${name}`);
+function required(texts: ReadonlyMap<string, string>, name: string): string {
+  const text = texts.get(name);
+  if (text === undefined) throw new Error(`the document has no ${name}`);
   return text;
 }
 
-export function integer(text: string): number {
+function integer(text: string): number {
   const value = Number(text);
   if (text === "" || !Number.isSafeInteger(value) || value < 0) throw new Error("a size is not an integer");
   return value;
 }
 
-export function timeMs(text: string): number {
+function timeMs(text: string): number {
   const value = Date.parse(text);
   if (Number.isNaN(value)) throw new Error("a time is not valid");
   return value;
 }
 
+function unquoted(text: string): string {
+  const bare = text.replaceAll(/"|&quot;|&#34;/g, "");
+  return bare.length === text.length ? copied(text) : bare;
+}
+
+/** A slice of a page would keep the page in memory. */
+function copied(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** Objects that were written together often have the same time and class. */
+function remembered<T>(convert: (text: string) => T): (text: string) => T {
+  let last: { readonly text: string; readonly value: T } | undefined;
+  return (text) => (last?.text === text ? last : (last = { text, value: convert(text) })).value;
+}
+
 /** `encoding-type=url` is form encoding: a plus is a space. */
-export function decodeFormText(text: string): string {
-  return decodeURIComponent(text.replaceAll("+", " "));
+function decodeFormText(text: string): string {
+  return text.includes("%") || text.includes("+") ? decodeURIComponent(text.replaceAll("+", " ")) : text;
 }

@@ -1,0 +1,208 @@
+/**
+ * Reads a document of S3 element by element, and builds no tree: a million keys are a thousand pages. Comments and
+ * attributes are skipped. There is no document type, so no entity can expand. A malformed document, or one with too much
+ * markup, is an error.
+ */
+export class XmlReader {
+  readonly #bytes: Buffer;
+  /** One character per byte, so that positions are the same in both. */
+  readonly #text: string;
+  readonly #hasReturns: boolean;
+  #at = 0;
+  #marks = 0;
+  /** The names of the open elements. */
+  readonly #open: string[] = [];
+  /** The element that was opened last ends with its start tag. */
+  #isEmpty = false;
+
+  constructor(bytes: Buffer, rootName: string) {
+    this.#bytes = bytes;
+    this.#text = bytes.toString("latin1");
+    this.#hasReturns = this.#text.includes("\r");
+    if (this.#text.startsWith(BYTE_ORDER_MARK)) this.#at = BYTE_ORDER_MARK.length;
+    if (this.next() !== rootName) throw new Error(`the document is not a ${rootName}`);
+  }
+
+  /** Opens the next child of the open element. Null: it has no more, and is closed. */
+  next(): string | null {
+    if (this.#isEmpty) return this.#closeEmpty();
+    const start = this.#toTag();
+    if (this.#text.charCodeAt(start + 1) === SLASH) {
+      this.#close(start);
+      return null;
+    }
+    this.#mark();
+    const end = this.#position(">", start);
+    const tag = this.#text.slice(start + 1, end);
+    this.#at = end + 1;
+    const name = isName(tag) ? tag : this.#nameWithMore(start);
+    if (this.#open.push(name) > MAX_DEPTH) throw new Error("the document is nested too deeply");
+    return name;
+  }
+
+  /** The text of the open element, which it closes. */
+  text(): string {
+    if (this.#isEmpty) {
+      this.#closeEmpty();
+      return "";
+    }
+    let text = "";
+    for (;;) {
+      const start = this.#position("<", this.#at);
+      // Copied from the bytes: a slice of the text would keep the whole page in memory as long as one key is used.
+      text += this.#decoded(this.#bytes.toString("utf8", this.#at, start));
+      if (this.#text.startsWith(SECTION, start)) {
+        this.#mark();
+        this.#at = this.#position("]]>", start) + 3;
+        text += this.#bytes.toString("utf8", start + SECTION.length, this.#at - 3);
+      } else if (!this.#skipComment(start)) {
+        this.#close(start);
+        return text;
+      }
+    }
+  }
+
+  /** Like `text`, for ASCII that the caller does not keep: it is neither copied nor decoded. */
+  word(): string {
+    const start = this.#at;
+    const end = this.#isEmpty ? -1 : this.#position("<", start);
+    if (this.#text.charCodeAt(end + 1) !== SLASH) return this.text();
+    this.#close(end);
+    return this.#text.slice(start, end);
+  }
+
+  /** Closes the open element, whatever is in it. */
+  skip(): void {
+    for (const depth = this.#open.length; this.#open.length >= depth;) {
+      if (!this.#isEmpty) this.#at = this.#position("<", this.#at);
+      if (this.#isEmpty || !this.#text.startsWith(SECTION, this.#at)) this.next();
+      else {
+        this.#mark();
+        this.#at = this.#position("]]>", this.#at);
+      }
+    }
+  }
+
+  /** Skips to the next tag. */
+  #toTag(): number {
+    for (;;) {
+      const start = this.#position("<", this.#at);
+      if (start !== this.#at && this.#text.slice(this.#at, start).trim() !== "") throw malformed();
+      const second = this.#text.charCodeAt(start + 1);
+      if (second === QUESTION_MARK) this.#at = this.#position("?>", start) + 2;
+      else if (second !== EXCLAMATION_MARK) return start;
+      else if (!this.#skipComment(start)) throw malformed(); // a document type, or a section where no text belongs
+    }
+  }
+
+  #skipComment(start: number): boolean {
+    if (!this.#text.startsWith(COMMENT, start)) return false;
+    this.#mark();
+    this.#at = this.#position("-->", start + COMMENT.length) + 3;
+    return true;
+  }
+
+  /** The name in a tag that has attributes or ends the element. */
+  #nameWithMore(start: number): string {
+    for (let at = start + 1; ;) {
+      TAG_END.lastIndex = at;
+      const [found] = TAG_END.exec(this.#text) ?? [];
+      if (found === undefined || found === "<") throw malformed();
+      if (found === ">") break;
+      this.#mark();
+      at = this.#position(found, TAG_END.lastIndex) + 1;
+    }
+    this.#at = TAG_END.lastIndex;
+    this.#isEmpty = this.#text.charCodeAt(this.#at - 2) === SLASH;
+    NAME_IN_TAG.lastIndex = start + 1;
+    const [, name] = NAME_IN_TAG.exec(this.#text) ?? [];
+    if (name === undefined) throw malformed();
+    return name;
+  }
+
+  #close(start: number): void {
+    const name = this.#open.pop() ?? "";
+    const nameEnd = start + 2 + name.length;
+    if (name === "" || this.#text.charCodeAt(start + 1) !== SLASH || !this.#text.startsWith(name, start + 2))
+      throw malformed();
+    const end = this.#text.charCodeAt(nameEnd) === GREATER ? nameEnd : this.#position(">", nameEnd);
+    if (end !== nameEnd && this.#text.slice(nameEnd, end).trim() !== "") throw malformed();
+    this.#at = end + 1;
+    this.#checkEnd();
+  }
+
+  #closeEmpty(): null {
+    this.#isEmpty = false;
+    this.#open.pop();
+    this.#checkEnd();
+    return null;
+  }
+
+  #checkEnd(): void {
+    if (this.#open.length === 0 && this.#text.slice(this.#at).trim() !== "") throw malformed();
+  }
+
+  #decoded(given: string): string {
+    const text = this.#hasReturns ? given.replaceAll(/\r\n?/g, "\n") : given;
+    return !text.includes("&")
+      ? text
+      : text.replaceAll(/&([^;&]*;?)/g, (_, name: string) => {
+          this.#mark();
+          return referenced(name);
+        });
+  }
+
+  #position(text: string, from: number): number {
+    const position = this.#text.indexOf(text, from);
+    if (position === -1) throw malformed();
+    return position;
+  }
+
+  #mark(): void {
+    if ((this.#marks += 1) > MAX_MARKS) throw new Error("the document has too many tags");
+  }
+}
+
+/** Reading blocks and its time grows with the markup. A page of 1,000 keys has about 15,000 marks. */
+const MAX_MARKS = 100_000;
+const MAX_DEPTH = 64;
+const NAME_IN_TAG = /([\w:.-]+)[\s/>]/y;
+const TAG_END = /["'<>]/g;
+const BYTE_ORDER_MARK = "\xEF\xBB\xBF";
+const COMMENT = "<!--";
+const SECTION = "<![CDATA[";
+const SLASH = 0x2f;
+const GREATER = 0x3e;
+const DIGIT = 0x30;
+const QUESTION_MARK = 0x3f;
+const EXCLAMATION_MARK = 0x21;
+const entities: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/** Whether a tag has nothing but its name. A loop, because a regular expression takes twice as long. */
+function isName(tag: string): boolean {
+  for (let at = 0; at < tag.length; at += 1)
+    if (tag.charCodeAt(at) < DIGIT && !".-".includes(tag.charAt(at))) return false;
+  return true;
+}
+
+/** `text`: the reference without the ampersand. */
+function referenced(text: string): string {
+  const name = text.endsWith(";") ? text.slice(0, -1) : "";
+  const known = entities.get(name);
+  if (known !== undefined) return known;
+  const [, hex, decimal] = /^#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}))$/.exec(name) ?? [];
+  const code = hex === undefined ? Number.parseInt(decimal ?? "", 10) : Number.parseInt(hex, 16);
+  const char = Number.isNaN(code) || code === 0 ? "" : String.fromCodePoint(code);
+  if (char === "" || !char.isWellFormed()) throw malformed();
+  return char;
+}
+
+function malformed(): Error {
+  return new Error("the document is malformed");
+}
