@@ -1,3 +1,4 @@
+import "../run-folder.ts";
 import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { benchListing } from "./listing.ts";
 import { benchRefresh } from "./refresh.ts";

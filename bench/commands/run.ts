@@ -1,3 +1,4 @@
+import "../run-folder.ts";
 import { makeScratchStore } from "../../server/test/support/scratch-store.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchHistory } from "./history.ts";

@@ -1,3 +1,4 @@
+import "../run-folder.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { seedHistory } from "../commands/seed-history.ts";

@@ -1,3 +1,4 @@
+import "../run-folder.ts";
 import { makeScratchStore } from "../../server/test/support/scratch-store.ts";
 import { startBenchNode, type BenchNode } from "../commands/bench-node.ts";
 import { benchAudit } from "./audit.ts";

@@ -1,3 +1,4 @@
+import "../run-folder.ts";
 import { startHeadgate } from "../headgate.ts";
 import { benchFirst, benchNewAccount } from "./first.ts";
 import { benchMemory } from "./memory.ts";

@@ -1,5 +1,5 @@
-# Ends the processes that a test run left when the run has ended for any reason, even by SIGKILL, and removes its
-# folders. Standard input is a pipe from the run's main process: one line for each of its folders, then `done` if the
+# Ends the processes that a run of tests or of a benchmark left when it has ended for any reason, even by SIGKILL, and
+# removes its folders. Standard input is a pipe from the run's main process: one line for each of its folders, then `done` if the
 # run has cleaned up itself. A process belongs to the run if its command line or its environment names one of the
 # folders. This script reads them from the pipe so that it does not match itself. Linux only.
 trap '' TERM INT HUP

@@ -21,8 +21,8 @@ const TMPFS = 0x01021994;
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
- * Gives this process and its children a temporary folder that belongs to the run. If the run is killed, a separate
- * process ends what is left (`end-test-run.sh`).
+ * Gives this process and its children a temporary folder that belongs to the run. If the run is killed, what is
+ * left is ended.
  */
 export function makeRunFolders(): RunFolders {
   const tmp = mkdtempSync(join(tmpdir(), "headgate-run-"));
@@ -33,6 +33,25 @@ export function makeRunFolders(): RunFolders {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = tmp;
   process.env[DATABASES_FOLDER] = database;
+  const noteDone = endWithThisProcess(folders);
+  return {
+    outsideTmp,
+    database,
+    remove() {
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+      delete process.env[DATABASES_FOLDER];
+      noteDone();
+    },
+  };
+}
+
+/**
+ * When this process has ended for any reason, even by SIGKILL, a separate process ends those whose command line or
+ * environment names one of the folders, and removes the folders. Returns a function that calls this off.
+ */
+export function endWithThisProcess(folders: readonly string[]): () => void {
   const script = fileURLToPath(new URL("end-test-run.sh", import.meta.url));
   const child = spawn("/bin/sh", [script], {
     cwd: "/",
@@ -44,17 +63,7 @@ export function makeRunFolders(): RunFolders {
   child.unref();
   (stdin as Socket).unref(); // Node's pipes are sockets
   stdin.write(folders.map((folder) => `${folder}\n`).join(""));
-  return {
-    outsideTmp,
-    database,
-    remove() {
-      for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-      if (before === undefined) delete process.env.TMPDIR;
-      else process.env.TMPDIR = before;
-      delete process.env[DATABASES_FOLDER];
-      stdin.end("done\n");
-    },
-  };
+  return () => void stdin.end("done\n");
 }
 
 /** Undefined without a file system in memory that has enough room, for example on macOS and in many containers. */
