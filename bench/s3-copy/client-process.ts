@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -39,7 +40,7 @@ export class ClientRunner {
   async run({ argv, env }: ClientCommand, expectedCode = 0): Promise<Measurement> {
     if (this.#isClosed) throw new Error("the benchmark was interrupted");
     const child = spawn("python3", [wrapper, this.#result, this.stdout, this.stderr, ...argv], {
-      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...env },
+      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TMPDIR: tmpdir(), ...env },
       stdio: ["ignore", "ignore", "inherit"],
       detached: true, // a group of its own, so that `close` reaches the client as well
     });

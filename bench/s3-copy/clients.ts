@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { COPY_PROGRAM } from "../../server/src/commands/copies/copy-program.ts";
@@ -11,6 +12,8 @@ import type { Tools } from "./tools.ts";
 export interface ClientOptions {
   readonly tools: Tools;
   readonly endpoint: string;
+  /** The file with the certificate of the server; undefined: the endpoint is one without TLS. */
+  readonly certificate: string | undefined;
   /** The only folder whose files our copy may use. */
   readonly fileRoot: string;
   /** For requests, journals and scratch files of our copy. */
@@ -19,6 +22,8 @@ export interface ClientOptions {
   readonly profile: string | undefined;
 }
 
+/** Shared by all clients of a run, so that code is compiled once. */
+const COMPILED = join(tmpdir(), "compiled");
 const rawClient = fileURLToPath(new URL("raw-requests.ts", import.meta.url));
 /** The name of the S3 server in the configuration of rclone, which it reads from the environment. */
 export const RCLONE_REMOTE = "bench:";
@@ -52,14 +57,15 @@ export class Clients {
     const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
     return {
       argv: [process.execPath, ...COPY_PROGRAM.nodeOptions, ...profiling, COPY_PROGRAM.entry, path],
-      env: { NODE_COMPILE_CACHE: join(folder, "compiled") },
+      env: { NODE_COMPILE_CACHE: COMPILED, ...this.#trust },
     };
   }
 
   s5cmd(...args: string[]): ClientCommand {
     const { tools, endpoint } = this.#options;
     const log = args[0] === "ls" ? "info" : "error"; // it logs the listed keys at this level
-    return { argv: [tools.s5cmd, "--log", log, "--endpoint-url", endpoint, ...args], env: this.environment };
+    const trust = this.#options.certificate === undefined ? [] : ["--no-verify-ssl"];
+    return { argv: [tools.s5cmd, "--log", log, "--endpoint-url", endpoint, ...trust, ...args], env: this.environment };
   }
 
   /**
@@ -70,12 +76,13 @@ export class Clients {
     const { tools } = this.#options;
     const parallel = ["--transfers", "64", "--checkers", "64", "--fast-list", "--use-server-modtime"];
     const unchecked = ["--no-check-dest", "--no-traverse", "--s3-no-check-bucket", "--s3-no-head"];
-    return { argv: [tools.rclone, ...args, ...parallel, ...unchecked], env: this.environment };
+    const trust = this.#options.certificate === undefined ? [] : ["--no-check-certificate"];
+    return { argv: [tools.rclone, ...args, ...parallel, ...unchecked, ...trust], env: this.environment };
   }
 
   /** A client that only sends requests, which it has signed before. It measures itself. */
   raw(kind: "get" | "copy", source: string, keys: string): ClientCommand {
-    return { argv: [process.execPath, rawClient, kind, this.#options.endpoint, source, keys], env: {} };
+    return { argv: [process.execPath, rawClient, kind, this.#options.endpoint, source, keys], env: this.#trust };
   }
 
   /** A bash script that uses these programs. It ends at the first error. */
@@ -89,6 +96,12 @@ export class Clients {
         RCLONE: tools.rclone,
       },
     };
+  }
+
+  /** For clients in Node, which check certificates. */
+  get #trust(): Record<string, string> {
+    const { certificate } = this.#options;
+    return certificate === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificate };
   }
 
   get environment(): Record<string, string> {

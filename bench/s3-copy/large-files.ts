@@ -14,11 +14,12 @@ const COPIED_MIB = 64;
 const name = "large";
 
 export const largeDownload = largeCase("S3 to files");
+export const largeDownloadTls = largeCase("S3 to files", true);
 export const largeUpload = largeCase("files to S3");
 
-function largeCase(direction: Direction): BenchCase {
+function largeCase(direction: Direction, isTls: boolean = false): BenchCase {
   return {
-    does: `8 files of 1 GiB from ${direction}`,
+    does: `8 files of 1 GiB from ${direction}${isTls ? " over TLS" : ""}`,
     async run(bench) {
       const mib = bench.scaled(FILE_MIB);
       // All sources are links to one file. The parts of an upload take up space until its object is complete.
@@ -30,6 +31,7 @@ function largeCase(direction: Direction): BenchCase {
           direction,
           ...amount,
           hasFloor: direction === "S3 to files",
+          isTls,
         });
         return printAims([aimAgainstPeers(results, 1.3)]);
       });

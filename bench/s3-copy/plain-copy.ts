@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { RCLONE_REMOTE } from "./clients.ts";
+import { RCLONE_REMOTE, type Clients } from "./clients.ts";
 import { compare, type Contender, type Result } from "./compare.ts";
 import { requireSameFiles } from "./contents.ts";
 import { listFiles } from "./object-folders.ts";
@@ -19,6 +19,7 @@ export interface PlainCopy {
   readonly bytes: number;
   /** Compare with bare requests as well: one per file. */
   readonly hasFloor: boolean;
+  readonly isTls?: boolean;
 }
 
 /** The same folder, as each of the clients names it. */
@@ -30,15 +31,19 @@ interface Place {
 
 /** Prints the table; the first result is ours. */
 export async function comparePlainCopy(bench: Workbench, copy: PlainCopy): Promise<Result[]> {
-  const { clients, runner, rounds, objects, files } = bench;
-  const { name, direction } = copy;
+  const { runner, rounds, objects, files } = bench;
+  const { name, direction, isTls = false } = copy;
+  const clients = isTls ? bench.secureClients() : bench.clients;
   const [from, to] = [join(files, name), join(files, "to")];
   const source = direction === "files to S3" ? folderPlace(from) : bucketPlace("sources", name, "*");
   const target = direction === "S3 to files" ? folderPlace(to) : bucketPlace("copies", name, "");
   const verify = async (): Promise<void> => {
     requireSameFiles(from, direction === "S3 to files" ? to : await objects.asFiles("copies", name));
   };
-  const floor = direction === "S3 to S3" ? rawRequests(bench, "copy", name, verify) : rawRequests(bench, "get", name);
+  const floor =
+    direction === "S3 to S3"
+      ? rawRequests("copy", name, clients, files, verify)
+      : rawRequests("get", name, clients, files);
   const results = await compare({
     runner,
     rounds,
@@ -53,7 +58,7 @@ export async function comparePlainCopy(bench: Workbench, copy: PlainCopy): Promi
       await objects.remove("copies", name);
     },
   });
-  printResults(`${copy.title} from ${direction}`, results, copy);
+  printResults(`${copy.title} from ${direction}${isTls ? " over TLS" : ""}`, results, copy);
   return results;
 }
 
@@ -68,9 +73,10 @@ function bucketPlace(bucket: string, name: string, wildcard: "*" | ""): Place {
 }
 
 function rawRequests(
-  { clients, files }: Workbench,
   kind: "get" | "copy",
   name: string,
+  clients: Clients,
+  files: string,
   verify: Contender["verify"] = () => undefined,
 ): Contender {
   const keys = join(files, "keys.txt");

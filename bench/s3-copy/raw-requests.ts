@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { EMPTY_PAYLOAD_HASH, requestSigner } from "../../server/src/object-store/s3/sign-request.ts";
 import { credentials, region } from "../../server/test/seaweedfs/seaweedfs-server.ts";
 
@@ -13,7 +14,8 @@ import { credentials, region } from "../../server/test/seaweedfs/seaweedfs-serve
 const CONNECTIONS = 64;
 const READ_BYTES = 256 * 1024;
 const [kind = "", endpoint = "", name = "", keysFile = ""] = process.argv.slice(2);
-const { host, hostname, port } = new URL(endpoint);
+const { host, hostname, port, protocol } = new URL(endpoint);
+const isTls = protocol === "https:";
 
 const sign = requestSigner(credentials);
 const keys = readFileSync(keysFile, "utf8").trimEnd().split("\n");
@@ -54,13 +56,14 @@ class Connection {
         return true;
       },
     };
-    this.#socket = connect({ host: hostname, port: Number(port), onread, noDelay: true });
+    const options = { host: hostname, port: Number(port), onread };
+    this.#socket = (isTls ? connectTls(options) : connect(options)).setNoDelay(true);
     this.#socket.on("error", (error) => this.#fail(error));
     this.#socket.on("close", () => this.#fail(new Error("the server has closed a connection")));
   }
 
   async open(): Promise<this> {
-    await once(this.#socket, "connect");
+    await once(this.#socket, isTls ? "secureConnect" : "connect");
     return this;
   }
 

@@ -1,19 +1,22 @@
+import "../run-folder.ts";
 import { parseArgs } from "node:util";
 import { CannotMeasureError, type BenchCase } from "./bench-case.ts";
 import { grouping } from "./grouping.ts";
 import { gzipText } from "./gzip-text.ts";
-import { largeCopy, largeDownload, largeUpload } from "./large-files.ts";
+import { largeCopy, largeDownload, largeDownloadTls, largeUpload } from "./large-files.ts";
 import { listing } from "./listing.ts";
 import { memory } from "./memory.ts";
 import { oneFile } from "./one-file.ts";
-import { smallCopy, smallDownload, smallUpload } from "./small-files.ts";
+import { smallCopy, smallDownload, smallDownloadTls, smallUpload } from "./small-files.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
 const CASES: Readonly<Record<string, BenchCase>> = {
   "small-download": smallDownload,
+  "small-download-tls": smallDownloadTls,
   "small-upload": smallUpload,
   "small-copy": smallCopy,
   "large-download": largeDownload,
+  "large-download-tls": largeDownloadTls,
   "large-upload": largeUpload,
   "large-copy": largeCopy,
   grouping,
@@ -28,6 +31,7 @@ const HELP = `npm run bench:s3-copy -- [--only CASE]… [--rounds 5] [--scale 1]
 Compares the copy engine with s5cmd and rclone on one S3 server of this machine (versitygw, whose files are in memory).
 Each round starts with another client; medians are compared. The contents are verified once per client. CPU is user and
 system time of the client, its start included. Raw requests, signed beforehand, show the limit of the server.
+Over TLS, s5cmd and rclone do not check the certificate; our copy does.
 --scale makes counts and sizes smaller, for a quick look: start-up times then weigh more. --folder must be in memory,
 otherwise the disk is measured. With --profile, a CPU profile of each of our runs is written to the folder, which slows
 them down. The first run downloads the peers from PyPI and builds versitygw, which needs Go.

@@ -14,18 +14,23 @@ const ROOM_PER_FILE = 8192;
 const name = "small";
 
 export const smallDownload = smallCase("S3 to files", (results) => [aimAgainstPeers(results, 1.6)]);
+export const smallDownloadTls = smallCase("S3 to files", (results) => [aimAgainstPeers(results, 1.6)], true);
 export const smallUpload = smallCase("files to S3", (results) => [aimAgainstPeers(results, 1.3)]);
 export const smallCopy = smallCase("S3 to S3", aimsAtServerLimit);
 
-function smallCase(direction: Direction, aims: (results: readonly Result[]) => Aim[]): BenchCase {
+function smallCase(
+  direction: Direction,
+  aims: (results: readonly Result[]) => Aim[],
+  isTls: boolean = false,
+): BenchCase {
   return {
-    does: `20,000 files of 4 KiB from ${direction}`,
+    does: `20,000 files of 4 KiB from ${direction}${isTls ? " over TLS" : ""}`,
     async run(bench) {
       const files = bench.scaled(COUNT);
       bench.requireRoom(4 * files * ROOM_PER_FILE, 4 * files);
       const copy = { name, title: `${files} files of 4 KiB`, direction, files, bytes: files * BYTES };
       return withSmallFiles(bench, files, async () => {
-        const results = await comparePlainCopy(bench, { ...copy, hasFloor: direction !== "files to S3" });
+        const results = await comparePlainCopy(bench, { ...copy, hasFloor: direction !== "files to S3", isTls });
         return printAims([...aims(results), aimPerCpuSecond(results, files)]);
       });
     },

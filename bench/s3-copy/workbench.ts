@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testCacheDir } from "../../server/test/support/cache-dir.ts";
+import { endWithThisProcess } from "../../server/test/support/run-folders.ts";
 import { ClientRunner } from "./client-process.ts";
 import { Clients } from "./clients.ts";
 import { startSeaweedFs, startVersitygw, type ObjectServer } from "./object-server.ts";
@@ -22,6 +23,8 @@ export interface BenchOptions {
 export interface Workbench extends BenchOptions {
   readonly server: ObjectServer;
   readonly clients: Clients;
+  /** Clients of the same server over TLS. Throws a `CannotMeasureError` if it has none. */
+  readonly secureClients: () => Clients;
   readonly runner: ClientRunner;
   readonly objects: ObjectFolders;
   /** The folder for local files, in memory. */
@@ -43,12 +46,14 @@ export async function openWorkbench(options: BenchOptions): Promise<Workbench> {
   const cacheDir = testCacheDir();
   const tools = await installTools(cacheDir);
   const work = mkdtempSync(join(options.folder, "headgate-bench-"));
+  const noteClosed = endWithThisProcess([work]); // it may be outside the folder of the run
   const scratch = mkdtempSync(join(tmpdir(), "headgate-bench-"));
   chmodSync(work, 0o755);
   let server: ObjectServer | undefined;
   const close = async (): Promise<void> => {
     await server?.stop();
     for (const folder of [work, scratch]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    noteClosed();
   };
   try {
     const files = join(work, "files");
@@ -58,13 +63,11 @@ export async function openWorkbench(options: BenchOptions): Promise<Workbench> {
     if (tools.versitygw === undefined) {
       console.log("NOTE: Go is missing, so versitygw cannot be built. SeaweedFS needs more CPU and may be the limit.");
     }
-    const clients = new Clients({
-      tools,
-      endpoint: server.endpoint,
-      fileRoot: files,
-      folder: scratch,
-      profile: options.profile,
-    });
+    const shared = { tools, fileRoot: files, profile: options.profile };
+    const { endpoint, secure } = server;
+    const clients = new Clients({ ...shared, endpoint, certificate: undefined, folder: join(scratch, "plain") });
+    const secureClients =
+      secure === undefined ? undefined : new Clients({ ...shared, ...secure, folder: join(scratch, "tls") });
     const runner = new ClientRunner(work);
     const objects = new ObjectFolders({ server, clients, runner, files });
     await objects.createBuckets();
@@ -75,6 +78,10 @@ export async function openWorkbench(options: BenchOptions): Promise<Workbench> {
       closers,
       server,
       clients,
+      secureClients() {
+        if (secureClients === undefined) throw new CannotMeasureError("it needs versitygw and openssl");
+        return secureClients;
+      },
       runner,
       objects,
       files,
