@@ -104,7 +104,7 @@ export default {
     },
     {
       name: "part-without-rule",
-      comment: "A new folder or file of server/src gets its place in the list above first",
+      comment: "A new folder or file of server/src gets an entry in the list above first",
       severity: "error",
       from: { path: "^server/src/", pathNot: [...Object.keys(mayImport).map(pattern), tests] },
       to: {},

@@ -1,7 +1,3 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-
 /**
  * The state of node_modules, in a folder inside it (npm ignores dot-folders), so that it is removed with node_modules:
  *
@@ -10,6 +6,10 @@ import { join } from "node:path";
  *                              `npm install` would accept
  *   .headgate/lock/            the processes that install or wait (lock.mjs)
  */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 export const stateDir = (repositoryDir) => join(repositoryDir, "node_modules/.headgate");
 export const nodeBinary = (repositoryDir) => join(repositoryDir, "node_modules/.bin/node");
 const stampFile = (repositoryDir) => join(stateDir(repositoryDir), "installed.json");

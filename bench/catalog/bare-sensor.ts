@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
-import Fastify from "fastify";
-import { Pool, type PoolConfig } from "pg";
-import { LOOKUP } from "./lookup.ts";
-
 /**
  * The baseline of `sensor.ts`: a bare Fastify handler that authenticates the caller like the product and looks up one
  * name in the metastore's database. No rules, no types, no other columns.
  * Usage: node bare-sensor.ts <file with the connections and the statement that identifies>
  */
+import { readFileSync } from "node:fs";
+import Fastify from "fastify";
+import { Pool, type PoolConfig } from "pg";
+import { LOOKUP } from "./lookup.ts";
+
 interface Recording {
   product: PoolConfig;
   metastore: PoolConfig;

@@ -1,3 +1,7 @@
+/**
+ * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: without an argument all parts, on one Headgate.
+ * Each figure is printed with its baseline, measured in the same run.
+ */
 import "../run-folder.ts";
 import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { benchListing } from "./listing.ts";
@@ -5,10 +9,6 @@ import { benchRefresh } from "./refresh.ts";
 import { benchSensor } from "./sensor.ts";
 import { benchWaiters } from "./waiters.ts";
 
-/**
- * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: without an argument all parts, on one Headgate.
- * Each figure is printed with its baseline, measured in the same run.
- */
 const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>> = {
   listing: benchListing,
   sensor: benchSensor,

@@ -1,3 +1,7 @@
+/**
+ * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: without an argument all
+ * parts. Each figure is printed with its baseline, measured alternately in the same run.
+ */
 import "../run-folder.ts";
 import { makeScratchStore } from "../../server/test/support/scratch-store.ts";
 import { benchColdStart } from "./cold-start.ts";
@@ -5,10 +9,6 @@ import { benchHistory } from "./history.ts";
 import { benchQueue } from "./queue.ts";
 import { benchSubmissions } from "./submissions.ts";
 
-/**
- * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: without an argument all
- * parts. Each figure is printed with its baseline, measured alternately in the same run.
- */
 const PARTS = ["submissions", "queue", "history", "cold-start"] as const;
 type Part = (typeof PARTS)[number];
 

@@ -1,13 +1,13 @@
-import Fastify from "fastify";
-import { Pool, types } from "pg";
-import { readFileSync } from "node:fs";
-import type { BenchOperation, Statement } from "./record-statements.ts";
-
 /**
  * The baseline of `run.ts`: a bare Fastify handler that sends the same SQL, recorded from the product's own stores,
  * over the same driver, and returns the rows. No validation, no access rules, no logs, no metrics.
  * Usage: node bare-server.ts <file with the recorded statements>
  */
+import Fastify from "fastify";
+import { Pool, types } from "pg";
+import { readFileSync } from "node:fs";
+import type { BenchOperation, Statement } from "./record-statements.ts";
+
 interface Recording {
   connection: Record<string, unknown>;
   operations: Record<string, BenchOperation>;

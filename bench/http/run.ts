@@ -1,3 +1,8 @@
+/**
+ * `node bench/http/run.ts [seconds]`: authenticated GET account and POST whitelist_ip at 64 connections, as a ratio to
+ * a bare Fastify handler with the same SQL in the same run (rounds alternate, medians are compared), with the round
+ * trips and WAL flushes of one request.
+ */
 import "../run-folder.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, chmodSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,11 +13,6 @@ import { costOfOne, median } from "../measure.ts";
 import { startProgram, type Program } from "../program.ts";
 import { record, type BenchOperation } from "./record-statements.ts";
 
-/**
- * `node bench/http/run.ts [seconds]`: authenticated GET account and POST whitelist_ip at 64 connections, as a ratio to
- * a bare Fastify handler with the same SQL in the same run (rounds alternate, medians are compared), with the round
- * trips and WAL flushes of one request.
- */
 const CONNECTIONS = 64;
 const ROUNDS = 5;
 const COUNTED_REQUESTS = 200;

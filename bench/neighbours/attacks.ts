@@ -20,7 +20,7 @@ export interface Attack {
 export type RunAttack = (seconds: number) => Promise<string>;
 
 /** Limits of the attacks, to protect the machine. */
-const MOST = {
+const MAX = {
   processes: 1500,
   sessions: 30,
   memoryMiB: 2048,
@@ -38,29 +38,29 @@ const REPORT_PREFIX = "attack: ";
 
 const single: Readonly<Record<string, Attack>> = {
   mixed: { does: "8 clients of ordinary work", prepare: byRequests("mixed", 8) },
-  fork: { does: `${MOST.processes} processes that compute`, prepare: byProgram("fork.py", [MOST.processes]) },
-  sessions: { does: `${MOST.sessions} sessions that compute`, prepare: byProgram("fork.py", [MOST.sessions, 1]) },
-  memory: { does: `${MOST.memoryMiB} MiB of memory`, prepare: byProgram("memory.py", [MOST.memoryMiB]) },
-  disk: { does: `${MOST.diskMB} MB of output and files`, prepare: byProgram("disk.py", [MOST.diskMB]) },
-  leftovers: { does: `${MOST.files} files left behind`, prepare: byProgram("leftovers.py", [MOST.files]) },
+  fork: { does: `${MAX.processes} processes that compute`, prepare: byProgram("fork.py", [MAX.processes]) },
+  sessions: { does: `${MAX.sessions} sessions that compute`, prepare: byProgram("fork.py", [MAX.sessions, 1]) },
+  memory: { does: `${MAX.memoryMiB} MiB of memory`, prepare: byProgram("memory.py", [MAX.memoryMiB]) },
+  disk: { does: `${MAX.diskMB} MB of output and files`, prepare: byProgram("disk.py", [MAX.diskMB]) },
+  leftovers: { does: `${MAX.files} files left behind`, prepare: byProgram("leftovers.py", [MAX.files]) },
   "event-log": { does: "an event log that is costly to read", prepare: byProgram("event-log.py", [100_000, 15_000]) },
   bodies: { does: "20 submissions of 30 MB at the same time", prepare: byRequests("bodies", 20) },
-  sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
-  waits: { does: `${MOST.waits} connections with wait_seconds=60`, prepare: byWaits(MOST.waits) },
+  sockets: { does: `${MAX.sockets} idle connections`, prepare: byRequests("sockets", MAX.sockets) },
+  waits: { does: `${MAX.waits} connections with wait_seconds=60`, prepare: byWaits(MAX.waits) },
   submissions: { does: "32 clients that submit", prepare: byRequests("submissions", 32) },
   listing: { does: "32 clients that list, in 13 accounts", prepare: byRequests("listing", 32) },
   "connect-messages": { does: "messages of a hostile Spark Connect server", prepare: byConnectServer(4) },
 };
 
 const together: readonly Attack["prepare"][] = [
-  byProgram("fork.py", [MOST.processes / 3]),
-  byProgram("memory.py", [MOST.memoryMiB / 2]),
-  byProgram("disk.py", [MOST.diskMB / 3]),
-  byProgram("leftovers.py", [MOST.files / 4]),
+  byProgram("fork.py", [MAX.processes / 3]),
+  byProgram("memory.py", [MAX.memoryMiB / 2]),
+  byProgram("disk.py", [MAX.diskMB / 3]),
+  byProgram("leftovers.py", [MAX.files / 4]),
   byProgram("event-log.py", [100_000, 5000]),
   byRequests("bodies", 6),
-  byRequests("sockets", MOST.sockets / 3),
-  byWaits(Math.ceil(MOST.waits / 3)),
+  byRequests("sockets", MAX.sockets / 3),
+  byWaits(Math.ceil(MAX.waits / 3)),
   byRequests("submissions", 8),
   byRequests("listing", 8),
   byConnectServer(2),

@@ -1,13 +1,13 @@
+/**
+ * A separate process of clients: receives tasks as messages and replies to each with its result; see
+ * `client-process.ts`.
+ */
 import { setPriority } from "node:os";
 import { setSessionNice } from "../../server/src/processes/detached-process/session-nice.ts";
 import { workMixed, type MixedTask } from "./mixed-work.ts";
 import { attack, type Counts, type RequestAttack } from "./request-attacks.ts";
 import { requestSteadily, type SteadyResult, type SteadyTask } from "./steady-requests.ts";
 
-/**
- * A separate process of clients: receives tasks as messages and replies to each with its result; see
- * `client-process.ts`.
- */
 export type ClientTask = SteadyTask | RequestAttack | MixedTask;
 export type ClientResult = SteadyResult | Counts;
 

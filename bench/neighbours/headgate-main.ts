@@ -1,3 +1,7 @@
+/**
+ * `headgate start` with a shell instead of Spark's driver: programs get the same resources as with Spark, but start at
+ * once. Their event logs are read like those of Spark. SIGTERM stops everything, including programs.
+ */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
 import type { ProgramDriver } from "../../server/src/commands/programs/program-driver.ts";
@@ -9,10 +13,6 @@ import { repositoryDir } from "../../server/test/support/repository-dir.ts";
 import { stubDriver } from "../../server/test/support/stub-driver.ts";
 import { profileOnSignal } from "./profile-on-signal.ts";
 
-/**
- * `headgate start` with a shell instead of Spark's driver: programs get the same resources as with Spark, but start at
- * once. Their event logs are read like those of Spark. SIGTERM stops everything, including programs.
- */
 const log = pino({ level: "error" }, process.stderr);
 const spark = sparkDriver(
   { current: () => ({ state: "failed", detail: "this benchmark runs without Spark" }) },

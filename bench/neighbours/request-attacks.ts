@@ -20,9 +20,9 @@ export type Counts = Record<string, number>;
 
 const BODY_MB = 30;
 /** A limit for the total number, whatever the duration. */
-const MOST_SUBMISSIONS = 10_000;
+const MAX_SUBMISSIONS = 10_000;
 /** New sockets in each pause of `SOCKET_PAUSE_MS`. Fewer with requests: the attack is that they are held. */
-const SOCKETS_AT_ONCE = { sockets: 200, waits: 50 };
+const SOCKET_BATCH = { sockets: 200, waits: 50 };
 const SOCKET_PAUSE_MS = 50;
 
 const PAGES = [
@@ -41,13 +41,13 @@ export async function attack(task: RequestAttack): Promise<Counts> {
     case "bodies":
       return repeatRequests(task, largeSubmission(), Infinity);
     case "submissions":
-      return repeatRequests(task, submission, MOST_SUBMISSIONS);
+      return repeatRequests(task, submission, MAX_SUBMISSIONS);
     case "listing":
       return repeatRequests(task, (index) => ({ path: PAGES[index % PAGES.length] ?? "" }), Infinity);
     case "sockets":
-      return holdSockets(task, beginning, SOCKETS_AT_ONCE.sockets);
+      return holdSockets(task, beginning, SOCKET_BATCH.sockets);
     case "waits":
-      return holdSockets(task, waitingRequest(task), SOCKETS_AT_ONCE.waits);
+      return holdSockets(task, waitingRequest(task), SOCKET_BATCH.waits);
   }
 }
 

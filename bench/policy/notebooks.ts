@@ -10,9 +10,9 @@ const READABLE_EVERY = 100;
 
 /** Compares pages of notebooks, of which a member may read one in a hundred, with pages without policies. */
 export async function benchNotebooks(node: BenchNode): Promise<boolean> {
-  const plain = await accountWithNotes(node, "plain", FEW);
-  const few = await accountWithNotes(node, "few", FEW);
-  const many = await accountWithNotes(node, "many", MANY);
+  const plain = await accountWithNotebooks(node, "plain", FEW);
+  const few = await accountWithNotebooks(node, "few", FEW);
+  const many = await accountWithNotebooks(node, "many", MANY);
   for (const account of [few, many]) await hideMostFolders(account);
   await node.sql.query("vacuum (analyze) folder, note, object_policy, policy_rule");
   const page = (title: string, caller: Caller): Side => ({ title, work: () => firstPage(caller) });
@@ -44,7 +44,7 @@ async function firstPage(caller: Caller): Promise<void> {
   if (notebooks.length !== 10) throw new Error(`the page has ${notebooks.length} notebooks instead of 10`);
 }
 
-async function accountWithNotes(node: BenchNode, name: string, notes: number): Promise<BenchAccount> {
+async function accountWithNotebooks(node: BenchNode, name: string, notebooks: number): Promise<BenchAccount> {
   const account = await newAccount(node, name);
   const { accountId } = account;
   await node.sql.query(
@@ -55,9 +55,9 @@ async function accountWithNotes(node: BenchNode, name: string, notes: number): P
   await node.sql.query(
     `insert into note (account_id, folder_id, name, note_type)
      select $1, f.id, 'note ' || n, 'spark'
-       from (select id, row_number() over (order by id) as place from folder where account_id = $1) f,
+       from (select id, row_number() over (order by id) as position from folder where account_id = $1) f,
             generate_series(1, $2::integer / ${FOLDERS}) n`,
-    [accountId, notes],
+    [accountId, notebooks],
   );
   return account;
 }

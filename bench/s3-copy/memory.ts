@@ -52,7 +52,7 @@ export const memory: BenchCase = {
     const aims = WAYS.map(({ title }, way): Aim => {
       const [least = 0, most = 0] = [few[way], many[way]];
       printRow([title, least.toFixed(0), most.toFixed(0)]);
-      return { says: `${title}: memory as a multiple`, value: most / least, unit: "×", atMost: LIMIT };
+      return { says: `${title}: memory as a multiple`, value: most / least, unit: "×", max: LIMIT };
     });
     return printAims(aims);
   },

@@ -23,7 +23,7 @@ export interface PlainCopy {
 }
 
 /** The same folder, as each of the clients names it. */
-interface Place {
+interface NamedFolder {
   readonly ours: string;
   readonly s5cmd: string;
   readonly rclone: string;
@@ -35,8 +35,8 @@ export async function comparePlainCopy(bench: Workbench, copy: PlainCopy): Promi
   const { name, direction, isTls = false } = copy;
   const clients = isTls ? bench.secureClients() : bench.clients;
   const [from, to] = [join(files, name), join(files, "to")];
-  const source = direction === "files to S3" ? folderPlace(from) : bucketPlace("sources", name, "*");
-  const target = direction === "S3 to files" ? folderPlace(to) : bucketPlace("copies", name, "");
+  const source = direction === "files to S3" ? localFolder(from) : bucketFolder("sources", name, "*");
+  const target = direction === "S3 to files" ? localFolder(to) : bucketFolder("copies", name, "");
   const verify = async (): Promise<void> => {
     requireSameFiles(from, direction === "S3 to files" ? to : await objects.asFiles("copies", name));
   };
@@ -62,12 +62,12 @@ export async function comparePlainCopy(bench: Workbench, copy: PlainCopy): Promi
   return results;
 }
 
-function folderPlace(folder: string): Place {
+function localFolder(folder: string): NamedFolder {
   return { ours: `file://${folder}/`, s5cmd: `${folder}/`, rclone: folder };
 }
 
 /** s5cmd needs a wildcard in a source. */
-function bucketPlace(bucket: string, name: string, wildcard: "*" | ""): Place {
+function bucketFolder(bucket: string, name: string, wildcard: "*" | ""): NamedFolder {
   const uri = `s3://${bucket}/${name}/`;
   return { ours: uri, s5cmd: `${uri}${wildcard}`, rclone: `${RCLONE_REMOTE}${bucket}/${name}` };
 }

@@ -1,3 +1,9 @@
+/**
+ * `node bench/s3-copy/raw-requests.ts get|copy ENDPOINT NAME KEYS`: sends one GET, or one CopyObject to the bucket `copies`,
+ * for each object of `s3://sources/NAME/`. The file KEYS has a key per line. It prints the time from the first request to
+ * the last answer, with the CPU time and the peak memory. All requests are signed and formatted before that, and answers
+ * are only counted. This shows the limit of the server for a client that does next to nothing.
+ */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -5,12 +11,6 @@ import { connect as connectTls } from "node:tls";
 import { EMPTY_PAYLOAD_HASH, requestSigner } from "../../server/src/object-store/s3/sign-request.ts";
 import { credentials, region } from "../../server/test/seaweedfs/seaweedfs-server.ts";
 
-/**
- * `node bench/s3-copy/raw-requests.ts get|copy ENDPOINT NAME KEYS`: sends one GET, or one CopyObject to the bucket `copies`,
- * for each object of `s3://sources/NAME/`. The file KEYS has a key per line. It prints the time from the first request to
- * the last answer, with the CPU time and the peak memory. All requests are signed and formatted before that, and answers
- * are only counted. This shows the limit of the server for a client that does next to nothing.
- */
 const CONNECTIONS = 64;
 const READ_BYTES = 256 * 1024;
 const [kind = "", endpoint = "", name = "", keysFile = ""] = process.argv.slice(2);

@@ -11,8 +11,8 @@ export interface Aim {
   readonly says: string;
   readonly value: number;
   readonly unit: string;
-  readonly atLeast?: number;
-  readonly atMost?: number;
+  readonly min?: number;
+  readonly max?: number;
 }
 
 const MIB = 1024 * 1024;
@@ -39,9 +39,9 @@ export function printResults(title: string, results: readonly Result[], { files,
 /** Returns whether all of them are reached. */
 export function printAims(aims: readonly Aim[]): boolean {
   let isReached = true;
-  for (const { says, value, unit, atLeast = -Infinity, atMost = Infinity } of aims) {
-    const holds = value >= atLeast && value <= atMost;
-    const limit = atMost === Infinity ? `at least ${atLeast}` : `at most ${atMost}`;
+  for (const { says, value, unit, min = -Infinity, max = Infinity } of aims) {
+    const holds = value >= min && value <= max;
+    const limit = max === Infinity ? `at least ${min}` : `at most ${max}`;
     console.log(
       `  ${holds ? "yes" : "NO "}  ${says}: ${value.toFixed(value < 100 ? 2 : 0)}${unit} (aim: ${limit}${unit})`,
     );
@@ -51,14 +51,14 @@ export function printAims(aims: readonly Aim[]): boolean {
 }
 
 /** The time of the fastest peer, as a multiple of ours. */
-export function aimAgainstPeers(results: readonly Result[], atLeast: number): Aim {
+export function aimAgainstPeers(results: readonly Result[], min: number): Aim {
   const [ours, ...others] = results;
   const best = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ wallSeconds }) => wallSeconds));
   return {
     says: "speed as a multiple of the fastest peer's",
     value: best / (ours?.wallSeconds ?? 0),
     unit: "×",
-    atLeast,
+    min,
   };
 }
 
@@ -66,26 +66,26 @@ export function aimAgainstPeers(results: readonly Result[], atLeast: number): Ai
 export function aimsAtServerLimit(results: readonly Result[]): Aim[] {
   const [ours, ...others] = results;
   const floor = others.find(({ isFloor }) => isFloor);
-  const leastCpu = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ cpuSeconds }) => cpuSeconds));
+  const minCpu = Math.min(...others.filter(({ isFloor }) => !isFloor).map(({ cpuSeconds }) => cpuSeconds));
   return [
     {
       says: "speed as a share of the server's limit",
       value: (100 * (floor?.wallSeconds ?? Number.NaN)) / (ours?.wallSeconds ?? 0),
       unit: " %",
-      atLeast: 95,
+      min: 95,
     },
     {
       says: "CPU as a multiple of the leanest peer's",
-      value: (ours?.cpuSeconds ?? 0) / leastCpu,
+      value: (ours?.cpuSeconds ?? 0) / minCpu,
       unit: "×",
-      atMost: 1,
+      max: 1,
     },
   ];
 }
 
 export function aimPerCpuSecond(results: readonly Result[], files: number): Aim {
   const value = files / (results[0]?.cpuSeconds ?? Number.NaN);
-  return { says: "files per second of client CPU", value, unit: "", atLeast: 4000 };
+  return { says: "files per second of client CPU", value, unit: "", min: 4000 };
 }
 
 export function printRow(cells: readonly string[]): void {

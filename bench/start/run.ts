@@ -1,13 +1,13 @@
+/**
+ * `node bench/start/run.ts`: seconds from `npm start` to ready, for the first and second start with a data directory,
+ * and the resident memory of the whole idle process tree: npm, the server and PostgreSQL.
+ */
 import "../run-folder.ts";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProgram } from "../program.ts";
 
-/**
- * `node bench/start/run.ts`: seconds from `npm start` to ready, for the first and second start with a data directory,
- * and the resident memory of the whole idle process tree: npm, the server and PostgreSQL.
- */
 const IDLE_SECONDS = 20;
 const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));
 chmodSync(folder, 0o755);

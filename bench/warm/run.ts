@@ -1,3 +1,7 @@
+/**
+ * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [new-account] [standby]`: without an argument all
+ * parts. Each figure is printed with its baseline, measured alternately in the same run.
+ */
 import "../run-folder.ts";
 import { startHeadgate } from "../headgate.ts";
 import { benchFirst, benchNewAccount } from "./first.ts";
@@ -7,10 +11,6 @@ import { benchSelect } from "./select.ts";
 import { benchSessions } from "./sessions.ts";
 import { benchStandby } from "./standby.ts";
 
-/**
- * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [new-account] [standby]`: without an argument all
- * parts. Each figure is printed with its baseline, measured alternately in the same run.
- */
 const ON_ONE_SERVER = { select: benchSelect, sessions: benchSessions, rows: benchRows, memory: benchMemory } as const;
 const ALONE = { first: benchFirst, "new-account": benchNewAccount, standby: benchStandby } as const;
 

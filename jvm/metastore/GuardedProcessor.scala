@@ -17,14 +17,14 @@ import org.apache.thrift.transport.TTransportException
  */
 final class GuardedProcessor(client: Newcomer, all: TProcessor, secret: Array[Byte]) extends TProcessor {
   private val longestWord = 4096L
-  private val mostGroups = 64L
+  private val maxGroups = 64L
 
   override def process(in: TProtocol, out: TProtocol): Unit =
     if (client.isKnown) all.process(in, out) else greet(in, out)
 
   private def greet(in: TProtocol, out: TProtocol): Unit = {
     // Strict limits, so that an unauthenticated client cannot use much memory.
-    val words = new TBinaryProtocol(in.getTransport, longestWord, mostGroups, true, true)
+    val words = new TBinaryProtocol(in.getTransport, longestWord, maxGroups, true, true)
     val message = words.readMessageBegin()
     if (message.name != "set_ugi") refuse()
     val greeting = new set_ugi_args

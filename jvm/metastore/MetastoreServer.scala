@@ -9,13 +9,13 @@ import org.apache.thrift.transport.{TServerSocket, TSocket, TTransport}
 import org.apache.thrift.{TProcessor, TProcessorFactory}
 
 final class MetastoreServer(secret: Array[Byte], clients: WaitingClients) {
-  private val leastThreads = 4
-  private val mostThreads = 200
+  private val minThreads = 4
+  private val maxThreads = 200
   private val idleSeconds = 60L
   /** After this time a client that has not proven that it knows the secret is disconnected, even if it is still sending. */
   private val greetingSeconds = 10L
   /** Above this number the oldest unauthenticated client is disconnected, so that silent clients cannot use up all threads. */
-  private val mostNewcomers = 100
+  private val maxNewcomers = 100
 
   /** Only the thread that calls `serve` keeps the process alive. */
   private val daemons: ThreadFactory = work => {
@@ -41,7 +41,7 @@ final class MetastoreServer(secret: Array[Byte], clients: WaitingClients) {
         .transportFactory(new SharedSecret(secret))
         .protocolFactory(new TBinaryProtocol.Factory)
         .executorService(
-          new ThreadPoolExecutor(leastThreads, mostThreads, idleSeconds, TimeUnit.SECONDS, new SynchronousQueue, daemons)))
+          new ThreadPoolExecutor(minThreads, maxThreads, idleSeconds, TimeUnit.SECONDS, new SynchronousQueue, daemons)))
     server.setServerEventHandler(ReleaseStore)
     server.serve()
   }
@@ -50,7 +50,7 @@ final class MetastoreServer(secret: Array[Byte], clients: WaitingClients) {
     override def accept(): TSocket = {
       val newcomer = new Newcomer(clients.next())
       recent.add(newcomer)
-      while (recent.size > mostNewcomers) Option(recent.poll()).foreach(_.closeStranger())
+      while (recent.size > maxNewcomers) Option(recent.poll()).foreach(_.closeStranger())
       val expire: Runnable = () => {
         recent.remove(newcomer)
         newcomer.closeStranger()

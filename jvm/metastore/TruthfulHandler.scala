@@ -39,7 +39,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
           // The first outage may be only a connection that died while it was idle.
           if (outages > 0) Thread.sleep(outagePauseMs)
           attempt(outages + 1, conflicts)
-        case Conflict(_) if conflicts < mostConflicts =>
+        case Conflict(_) if conflicts < maxConflicts =>
           Thread.sleep(conflictPauseMs)
           attempt(outages, conflicts + 1)
         case Outage(reason) => throw new MetaException(s"the catalog's database does not answer: $reason")
@@ -87,7 +87,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
 object TruthfulHandler {
   private val outagePauseMs = 250L
   /** The same values as in Hive. */
-  private val mostConflicts = 10
+  private val maxConflicts = 10
   private val conflictPauseMs = 2000L
 
   def over(handler: HMSHandler, conf: HiveConf, waitSeconds: Int): ThriftHiveMetastore.Iface = {

@@ -1,3 +1,7 @@
+/**
+ * The composition root: only this file and those in `compose/` construct things. `startApp` needs a migrated
+ * database and returns a listening server. `start.ts` decides which database that is; tests pass in their own.
+ */
 import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import type { ProgramDriver } from "./commands/programs/program-driver.ts";
@@ -13,10 +17,6 @@ import type { ShowProgress } from "./processes/set-up/set-up-step.ts";
 import { listen, type Listening, type ListeningSocket } from "./http/listen.ts";
 import { runPeriodically } from "./lib/periodic.ts";
 
-/**
- * The composition root: only this file and those in `compose/` construct things. `startApp` needs a migrated
- * database and returns a listening server. `start.ts` decides which database that is; tests pass in their own.
- */
 export interface App {
   url: string;
   /** The addresses of all listening sockets. */

@@ -1,3 +1,7 @@
+/**
+ * The only reader of the environment and of the file in `HEADGATE_CONFIG`. Invalid settings stop the start, and all of
+ * them are reported at once. The result is frozen, complete and typed, and `app` passes single values on.
+ */
 import { isAbsolute, join, resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
@@ -12,10 +16,6 @@ import type { Feature } from "./lib/features.ts";
 import { oneLine } from "./lib/terminal/printable.ts";
 import type { Secret } from "./lib/secret.ts";
 
-/**
- * The only reader of the environment and of the file in `HEADGATE_CONFIG`. Invalid settings stop the start, and all of
- * them are reported at once. The result is frozen, complete and typed, and `app` passes single values on.
- */
 export interface Config {
   readonly host: string;
   readonly port: number;

@@ -9,15 +9,15 @@ const program = `
 `;
 
 /** The output on the screen, or on stderr if that is not a terminal. */
-function logged(place: "terminal" | "pipe", format: string, env: Record<string, string> = {}): string {
+function logged(output: "terminal" | "pipe", format: string, env: Record<string, string> = {}): string {
   const node = [process.execPath, "--input-type=module", "--eval", program, format];
-  const [command = "", ...args] = place === "terminal" ? [...onTerminal(100), ...node] : node;
+  const [command = "", ...args] = output === "terminal" ? [...onTerminal(100), ...node] : node;
   const { FORCE_COLOR: _, ...inherited } = process.env;
   const { stdout, stderr } = spawnSync(command, args, {
     encoding: "utf8",
     env: { ...inherited, TERM: "xterm-256color", NO_COLOR: "", ...env },
   });
-  return (place === "terminal" ? stdout : stderr).trim();
+  return (output === "terminal" ? stdout : stderr).trim();
 }
 
 const JSON_LINE = /^\{"level":40,"time":"[^"]+","msg":"odd"\}$/;

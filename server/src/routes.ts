@@ -1,3 +1,7 @@
+/**
+ * All operations: every operation in this list is routed, checked, documented and in the permission matrix. The
+ * reference shows them in this order, so the ones that most people need come first.
+ */
 import { listAuditEvents } from "./access/audit/list-audit-events.ts";
 import { addGroupUsers } from "./access/groups/add-group-users.ts";
 import { assignRole } from "./access/groups/assign-role.ts";
@@ -75,20 +79,20 @@ import { renameFolder } from "./folders/rename-folder.ts";
 import { setFolderPolicy } from "./folders/set-folder-policy.ts";
 import { viewFolder } from "./folders/view-folder.ts";
 import { viewFolderPolicy } from "./folders/view-folder-policy.ts";
-import { cloneNote } from "./notebooks/clone-note.ts";
-import { createNote } from "./notebooks/create-note.ts";
+import { cloneNotebook } from "./notebooks/clone-notebook.ts";
+import { createNotebook } from "./notebooks/create-notebook.ts";
 import { createDashboard } from "./notebooks/dashboards/create-dashboard.ts";
 import { deleteDashboard } from "./notebooks/dashboards/delete-dashboard.ts";
 import { listDashboards } from "./notebooks/dashboards/list-dashboards.ts";
 import { publishDashboard } from "./notebooks/dashboards/publish-dashboard.ts";
 import { viewDashboard } from "./notebooks/dashboards/view-dashboard.ts";
-import { deleteNote } from "./notebooks/delete-note.ts";
-import { editNote } from "./notebooks/edit-note.ts";
-import { exportNote } from "./notebooks/export-note.ts";
-import { importNote } from "./notebooks/import-note.ts";
-import { listNotes } from "./notebooks/list-notes.ts";
-import { moveNote } from "./notebooks/move-note.ts";
-import { viewNote } from "./notebooks/view-note.ts";
+import { deleteNotebook } from "./notebooks/delete-notebook.ts";
+import { editNotebook } from "./notebooks/edit-notebook.ts";
+import { exportNotebook } from "./notebooks/export-notebook.ts";
+import { importNotebook } from "./notebooks/import-notebook.ts";
+import { listNotebooks } from "./notebooks/list-notebooks.ts";
+import { moveNotebook } from "./notebooks/move-notebook.ts";
+import { viewNotebook } from "./notebooks/view-notebook.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -99,10 +103,6 @@ import { inviteUser } from "./users/invite-user.ts";
 import { listUsers } from "./users/list-users.ts";
 import { resetTokens } from "./users/reset-tokens.ts";
 
-/**
- * All operations: every operation in this list is routed, checked, documented and in the permission matrix. The
- * reference shows them in this order, so the ones that most people need come first.
- */
 export const endpoints = [
   // commands (§4.2–4.6)
   submitCommand,
@@ -152,15 +152,15 @@ export const endpoints = [
   setFolderPolicy,
   viewFolderPolicy,
   // notebooks
-  createNote,
-  listNotes,
-  viewNote,
-  editNote,
-  deleteNote,
-  cloneNote,
-  moveNote,
-  importNote,
-  exportNote,
+  createNotebook,
+  listNotebooks,
+  viewNotebook,
+  editNotebook,
+  deleteNotebook,
+  cloneNotebook,
+  moveNotebook,
+  importNotebook,
+  exportNotebook,
   // dashboards
   createDashboard,
   listDashboards,

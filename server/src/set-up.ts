@@ -15,12 +15,12 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   const terminal = new Terminal(stdout);
   const say = (line: string): void => terminal.writeLine(line);
   const progress = progressPrinter(terminal, say);
-  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
+  const homes = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const { signal } = new AbortController();
   try {
     // Tested as our own user. The start of the server reports whether programs can use it.
     const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
-    const { version, archive } = await ensureSparkHome({ ...places, signal, progress, warn: say });
+    const { version, archive } = await ensureSparkHome({ ...homes, signal, progress, warn: say });
     progress(undefined);
     if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
     say(

@@ -1,10 +1,9 @@
+/** The permissions are data in the endpoints; the hand-written table states what the specification says. */
 import { describe, expect, test } from "vitest";
 import { BUILT_IN_ROLES, isPermitted, RESOURCE_ACTIONS, type PermissionRow } from "../src/access/permission.ts";
 import type { OperationAccess } from "../src/access/operation.ts";
 import { endpoints } from "../src/routes.ts";
 import { ALTERNATIVES, PERMISSION_TABLE } from "./support/permission-table.ts";
-
-/** The permissions are data in the endpoints; the hand-written table states what the specification says. */
 
 function isKnownRow({ role }: PermissionRow): boolean {
   const [resource = "", action = ""] = role.split(":");

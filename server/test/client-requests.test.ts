@@ -1,3 +1,8 @@
+/**
+ * Requests of unmodified clients of the original interface (two SDKs, a command line, Airflow operators and sensors, a
+ * query tool), and what each of them does with the answer. They are written with the prefix `svc`; the suite sends them
+ * with the deployment's. `N` is an id, `EMAIL` that of a user.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,11 +13,6 @@ import { useServer, type AccountClient, type Given } from "./support/given.ts";
 import { givenQuery, textRows } from "./support/queried-rows.ts";
 import { sendAs } from "./support/raw-request.ts";
 
-/**
- * Requests of unmodified clients of the original interface (two SDKs, a command line, Airflow operators and sensors, a
- * query tool), and what each of them does with the answer. They are written with the prefix `svc`; the suite sends them
- * with the deployment's. `N` is an id, `EMAIL` that of a user.
- */
 type Answer = Reply["body"];
 
 interface Known {

@@ -1,3 +1,4 @@
+/** PostgreSQL answers, but does not do what it is asked: each of these is an outage, and none loses a command. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client as PostgresClient } from "pg";
@@ -8,7 +9,6 @@ import { submitProgram } from "./support/programs.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 import { waitForCommandEnd } from "./support/wait-for-command-end.ts";
 
-/** PostgreSQL answers, but does not do what it is asked: each of these is an outage, and none loses a command. */
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_LEASE_SECONDS: "10" } }); // beats twice a second
 
 const PATIENCE = { timeout: 30_000 };

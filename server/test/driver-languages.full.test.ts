@@ -1,3 +1,4 @@
+/** Programs of every language behave the same in a driver of their own and in a standby driver. */
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
@@ -5,7 +6,6 @@ import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "./sup
 import { findR } from "../src/engines/spark-home/find-r.ts";
 import type { SparkHome } from "../src/engines/spark-home/spark-home.ts";
 
-/** Programs of every language behave the same in a driver of their own and in a standby driver. */
 interface Case {
   readonly name: string;
   readonly program: ProgramToTry;

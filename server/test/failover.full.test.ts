@@ -1,3 +1,4 @@
+/** A real failover that loses the last changes: to a copy of the files that was made before them. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +13,6 @@ import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
 import { makeScratchCluster, type ScratchCluster } from "./support/scratch-cluster.ts";
 
-/** A real failover that loses the last changes: to a copy of the files that was made before them. */
 const primary = makeScratchCluster(inject("postgres").cacheDir);
 const folder = mkdtempSync(join(tmpdir(), "headgate-failover-"));
 let node: NodeProcess | undefined;

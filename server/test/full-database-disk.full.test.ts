@@ -1,3 +1,4 @@
+/** PostgreSQL alone has a full disk: it refuses changes, or crashes and cannot start again until there is space. */
 import { afterAll, expect, inject, test } from "vitest";
 import { migrate } from "../src/db/migrate.ts";
 import type { Reply } from "./support/client.ts";
@@ -7,7 +8,6 @@ import { makeScratchCluster, type ScratchCluster } from "./support/scratch-clust
 import { mountSmallDisk } from "./support/small-disk.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
-/** PostgreSQL alone has a full disk: it refuses changes, or crashes and cannot start again until there is space. */
 const disk = mountSmallDisk(192);
 let cluster: ScratchCluster | undefined;
 const given = useServer({

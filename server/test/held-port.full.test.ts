@@ -1,11 +1,11 @@
+/**
+ * While any program of a tenant runs, Headgate holds the API's port in both address families, even without a server.
+ */
 import { expect, test, vi } from "vitest";
 import { because } from "./skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "./support/free-port.ts";
 import { AttackedPort, PATIENCE, systemPython } from "./support/held-port.ts";
 
-/**
- * While any program of a tenant runs, Headgate holds the API's port in both address families, even without a server.
- */
 test.skipIf(systemPython === undefined)(
   "no program can take the API's port while the server runs, stops, is stopped, is killed or starts",
   { timeout: 180_000, ...because("no Python below /usr") },

@@ -1,3 +1,8 @@
+/**
+ * The account is the trust boundary: in a whole installation, a program of the second account tries to reach files and
+ * processes of the server and of the first account. If the tests run as root, they also run with an unprivileged
+ * server.
+ */
 import { spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -18,11 +23,6 @@ import { submitProgram } from "./support/programs.ts";
 import { install, secondAccount, stubEntry, type Installation } from "./support/stub-installation.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
-/**
- * The account is the trust boundary: in a whole installation, a program of the second account tries to reach files and
- * processes of the server and of the first account. If the tests run as root, they also run with an unprivileged
- * server.
- */
 const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
 const swapper = readFileSync(new URL("support/folder-swapper.py", import.meta.url), "utf8");
@@ -33,7 +33,7 @@ const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => exi
 const nobody = findUnprivilegedUser();
 
 const bubblewrap = await findTestBubblewrap(nobody);
-const lack = bubblewrap.kind === "usable" ? "no Python below /usr" : bubblewrap.reason;
+const reason = bubblewrap.kind === "usable" ? "no Python below /usr" : bubblewrap.reason;
 
 /** Other users cannot run a checkout in a private home folder. */
 const canRunAsNobody =
@@ -67,7 +67,7 @@ interface Report {
 }
 
 const isTested = bubblewrap.kind === "usable" && python !== undefined;
-describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ manner }) => {
+describe.skipIf(!isTested).each(cases)("a program, $name,", because(reason), ({ manner }) => {
   const marker = `run-off-${process.pid}-${Math.trunc(performance.now())}`;
   const victimMarker = `3${Math.trunc(performance.now())}.25`;
   let installation: Installation;

@@ -1,3 +1,4 @@
+/** The files that version 0.1.0 leaves beside the files of the runner. Each release has to read them. */
 import { closeSync, existsSync, mkdirSync, writeFileSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pino } from "pino";
@@ -18,7 +19,6 @@ import { Secret } from "../src/lib/secret.ts";
 import { scriptConnect } from "./support/scripted-connect.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
-/** The files that version 0.1.0 leaves beside the files of the runner. Each release has to read them. */
 const WARM_SERVER = {
   folder: "accounts/1/spark/7-0-b7100a532465545c-a1b2c3",
   files: {
@@ -33,7 +33,7 @@ const METASTORE = {
 };
 const STANDBY = { folder: "accounts/1/standby/0011223344556677", files: {} };
 
-const PLACE = { accountId: 1, clusterId: 7, appId: null };
+const SCOPE = { accountId: 1, clusterId: 7, appId: null };
 /** The contribution whose digest is in the records. */
 const CONTRIBUTION = { ...NOTHING_CONTRIBUTED, properties: { "spark.sql.shuffle.partitions": "8" } };
 const STORAGE = { properties: { "spark.sql.warehouse.dir": "file:///here" } };
@@ -125,10 +125,10 @@ describe("a warm server of an earlier version", () => {
     const opened = openSync(work, "r"); // a path through its descriptor is short enough for a socket
     const connect = await scriptConnect([], `unix:/proc/self/fd/${opened}/connect.socket`);
     const first = await adoptWarmServers();
-    const { server, release } = await first.acquire(PLACE);
+    const { server, release } = await first.acquire(SCOPE);
     await server.ready;
     expect(server.name).toBe("7-0-b7100a532465545c-a1b2c3");
-    expect(first.list()).toEqual([{ place: PLACE, generation: 0, isUp: true }]);
+    expect(first.list()).toEqual([{ scope: SCOPE, generation: 0, isUp: true }]);
     expect(first.reservedMiB()).toBe(1472);
     release();
     await first.close();

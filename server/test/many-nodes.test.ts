@@ -1,3 +1,4 @@
+/** Two nodes on one database: the files of a command are on the node that ran it, and each node can return both's. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -6,7 +7,6 @@ import { Client } from "./support/client.ts";
 import { submitProgram } from "./support/programs.ts";
 import { useNodes } from "./support/use-nodes.ts";
 
-/** Two nodes on one database: the files of a command are on the node that ran it, and each node can return both's. */
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 45_000 };
 const PROXY_SECRET = "p".repeat(32);

@@ -31,7 +31,7 @@ beforeAll(async () => {
   groupId = (await account.post("/groups", { name: "a group" })).group.id;
 });
 
-const NOTES = { location: "Common", type: "notes" };
+const NOTEBOOK_FOLDERS = { location: "Common", type: "notes" };
 const FILE = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] };
 
 /** The requests that give something a name, by the field that holds it. */
@@ -42,7 +42,7 @@ const NAMED: { what: string; field: string; call: (name: string) => Call }[] = [
   { what: "an edited group", field: "name", call: (name) => account.put(`/groups/${groupId}`, { name }) },
   { what: "a role", field: "name", call: (name) => account.post("/roles", { name }) },
   { what: "an edited role", field: "name", call: (name) => account.put(`/roles/${roleId}`, { name }) },
-  { what: "a folder", field: "name", call: (name) => account.post("/folders", { ...NOTES, name }) },
+  { what: "a folder", field: "name", call: (name) => account.post("/folders", { ...NOTEBOOK_FOLDERS, name }) },
   { what: "a notebook", field: "name", call: (name) => account.post("/notebooks", { name }) },
   { what: "an edited notebook", field: "name", call: (name) => account.put(`/notebooks/${note}`, { name }) },
   { what: "a clone", field: "name", call: (name) => account.put(`/notebooks/${note}/clone`, { name }) },
@@ -88,7 +88,7 @@ describe("a name without a visible character", () => {
   });
 
   test("that was stored earlier stays usable in locations and lists", async () => {
-    const { folder } = await account.post("/folders", { name: "old", ...NOTES });
+    const { folder } = await account.post("/folders", { name: "old", ...NOTEBOOK_FOLDERS });
     await given.app.services.db.system.query("update folder set name = $2 where id = $1", [folder.id, "\u200B"]);
     const location = "Common/\u200B";
     expect(await account.get(`/folders/${folder.id}`)).toMatchObject({ name: "\u200B", location });

@@ -1,3 +1,7 @@
+/**
+ * Calls every operation as every kind of caller, over HTTP. Paths and sample bodies come from the endpoints' data; the
+ * expected outcome comes from the hand-written table, not from the product.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,10 +12,6 @@ import { useServer, type AccountClient } from "./support/given.ts";
 import { FURTHER_PERMISSIONS, PERMISSION_TABLE, type TableEntry } from "./support/permission-table.ts";
 import { filledPath, pathParameters, sampleObject } from "./support/sample-input.ts";
 
-/**
- * Calls every operation as every kind of caller, over HTTP. Paths and sample bodies come from the endpoints' data; the
- * expected outcome comes from the hand-written table, not from the product.
- */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
 
 type Outcome = "passes" | 401 | 403 | 404;

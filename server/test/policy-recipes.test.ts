@@ -1,13 +1,13 @@
+/** Runs the curl lines of the recipes in docs/policies.md, and checks what the text after them promises. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Client } from "./support/client.ts";
 import { runCurlLine } from "./support/curl-lines.ts";
-import { makePath, NOTES } from "./support/folders.ts";
+import { makePath, NOTEBOOK_FOLDERS } from "./support/folders.ts";
 import { useServer, type AccountClient } from "./support/given.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
-/** Runs the curl lines of the recipes in docs/policies.md, and checks what the text after them promises. */
 const given = useServer();
 
 const guide = readFileSync(join(repositoryDir, "docs/policies.md"), "utf8");
@@ -78,7 +78,7 @@ test("analysts who only read: they see objects and change none", async () => {
   await analyst.put(`/commands/${command}`, { status: "kill" }).refused(403);
   await analyst.post("/notebooks", { name: "m" }).refused(403);
   await analyst.put(`/notebooks/${note}`, { name: "m" }).refused(403);
-  await analyst.post("/folders", { name: "f", ...NOTES }).refused(403);
+  await analyst.post("/folders", { name: "f", ...NOTEBOOK_FOLDERS }).refused(403);
   await analyst.post("/api/v2/clusters", cluster).refused(403);
   await analyst.put("/api/v2/clusters/default", {}).refused(403);
 });
@@ -101,7 +101,7 @@ test("a contractor who sees one folder: they read what is in it, change nothing 
   await contractor.get(`/notebooks/${hidden}`).refused(403);
   await contractor.put(`/notebooks/${note}`, { name: "z" }).refused(403);
   await contractor.post("/notebooks", { name: "z", location }).refused(403);
-  await contractor.put("/folders/rename", { folder_id: folder, name: "z", ...NOTES }).refused(403);
+  await contractor.put("/folders/rename", { folder_id: folder, name: "z", ...NOTEBOOK_FOLDERS }).refused(403);
   await contractor.delete(`/folders/${folder}?recursive=true`).refused(403);
   await contractor.get("/commands").refused(403);
   await contractor.post("/commands", sql("default")).refused(403);

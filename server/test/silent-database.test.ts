@@ -1,3 +1,4 @@
+/** A database that neither responds nor refuses, as when a network drops every packet. Deadlines are the real ones. */
 import { expect, test } from "vitest";
 import { startCutOffProxy, type CutOffProxy } from "./chaos/cut-off-proxy.ts";
 import type { Reply } from "./support/client.ts";
@@ -5,7 +6,6 @@ import { useServer } from "./support/given.ts";
 import { runProgram } from "./support/programs.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
-/** A database that neither responds nor refuses, as when a network drops every packet. Deadlines are the real ones. */
 let proxy: CutOffProxy;
 const given = useServer({
   driver: stubDriver,

@@ -1,3 +1,7 @@
+/**
+ * kill -9 of a node at each step of handing a program to a standby driver. In each case the program runs once: the next
+ * node finds it running or ended, or it has not begun and can be claimed again.
+ */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,15 +12,11 @@ import type { LiveRun, RunState } from "../src/commands/execution/executor.ts";
 import { accountIdentity } from "../src/commands/execution/command-files.ts";
 import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
-import { journalOf, place, standbyParts, type Step } from "./support/standby-steps.ts";
+import { journalOf, scope, standbyParts, type Step } from "./support/standby-steps.ts";
 
-/**
- * kill -9 of a node at each step of handing a program to a standby driver. In each case the program runs once: the next
- * node finds it running or ended, or it has not begun and can be claimed again.
- */
 const PATIENCE = { timeout: 45_000 };
 const program = "echo ran >> $JOURNAL; echo $MANNER";
-const { kind } = await findTestBubblewrap(accountIdentity(place.accountId));
+const { kind } = await findTestBubblewrap(accountIdentity(scope.accountId));
 
 let dataDir: string;
 beforeEach(() => {
@@ -64,7 +64,7 @@ describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION
     const { standbys } = await standbyParts(dataDir, program);
     await standbys.clear();
     await expect.poll(processes, PATIENCE).toEqual([]);
-    expect(readdirSync(join(dataDir, "accounts", String(place.accountId), "standby"))).toEqual([]);
+    expect(readdirSync(join(dataDir, "accounts", String(scope.accountId), "standby"))).toEqual([]);
     expect(journal()).toBe("");
   });
 

@@ -1,3 +1,4 @@
+/** The list of owners is compared with every string of server/src that is SQL, and with the schema. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -5,8 +6,6 @@ import { repositoryDir } from "./support/repository-dir.ts";
 import { sourceStrings } from "./support/source-strings.ts";
 import { tablesIn, type TableUse } from "./support/sql-tables.ts";
 import { TABLES, TABLES_AS_VALUES } from "./table-owners.ts";
-
-/** The list of owners is compared with every string of server/src that is SQL, and with the schema. */
 
 const source = join(repositoryDir, "server/src");
 const schema = readFileSync(join(source, "db/schema.sql"), "utf8");

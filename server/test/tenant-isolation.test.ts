@@ -1,3 +1,9 @@
+/**
+ * Two accounts never see each other. Wherever a request can contain an id, a name or a location, one of the other
+ * account gets byte for byte the same response as one that never existed, and nothing in the other account changes. The
+ * other account has one of everything: tables, results, logs, stored objects. Generated from the endpoints' data; a new
+ * path parameter only needs an object in `tenants.ts`.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../src/routes.ts";
 import { storeCatalog } from "./support/catalog-rows.ts";
@@ -7,17 +13,18 @@ import { inParallel } from "./support/in-parallel.ts";
 import { refresh } from "./support/refresh.ts";
 import { filledPath, sampleObject } from "./support/sample-input.ts";
 import { stubDriver } from "./support/stub-driver.ts";
-import { FORMS, locationProbes, placesOf, type Endpoint, type Place, type Probe } from "./support/tenant-probes.ts";
+import {
+  FORMS,
+  locationProbes,
+  inputsOf,
+  type Endpoint,
+  type ProbedInput,
+  type Probe,
+} from "./support/tenant-probes.ts";
 import { accountTables, dumpTenant, fillTenant, linkStorage, type Tenant } from "./support/tenants.ts";
 import { REVERTING_REQUESTS, withNewNames, WORKING_BODIES, WORKING_QUERIES } from "./support/working-requests.ts";
 
-/**
- * Two accounts never see each other. Wherever a request can contain an id, a name or a location, one of the other
- * account gets byte for byte the same response as one that never existed, and nothing in the other account changes. The
- * other account has one of everything: tables, results, logs, stored objects. Generated from the endpoints' data; a new
- * path parameter only needs an object in `tenants.ts`.
- */
-const AT_ONCE = 6;
+const CONCURRENCY = 6;
 const given = useServer({
   settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" },
   driver: stubDriver,
@@ -52,24 +59,24 @@ describe("of another account", () => {
       const plain = await send(endpoint, undefined, "");
       expect(plain.text).not.toContain("victim");
       expect(plain.status === 200 || isSelfHarm(endpoint) || NEVER_WORKS.has(endpoint.id), plain.text).toBe(true);
-      const tries = placesOf(endpoint).flatMap((place) =>
-        probes.filter((probe) => place.accepts(probe)).map((probe) => ({ place, probe })),
+      const tries = inputsOf(endpoint).flatMap((input) =>
+        probes.filter((probe) => input.accepts(probe)).map((probe) => ({ input, probe })),
       );
       const unknowns = new Map<string, Promise<Reply>>();
       /** Many probes share an unknown value, which is sent once in each place. */
-      const sendUnknown = (place: Place, value: string): Promise<Reply> => {
-        const key = `${place.name} ${value}`;
-        const reply = unknowns.get(key) ?? send(endpoint, place, value);
+      const sendUnknown = (input: ProbedInput, value: string): Promise<Reply> => {
+        const key = `${input.name} ${value}`;
+        const reply = unknowns.get(key) ?? send(endpoint, input, value);
         unknowns.set(key, reply);
         return reply;
       };
       try {
-        await inParallel(tries, AT_ONCE, async ({ place, probe }) => {
+        await inParallel(tries, CONCURRENCY, async ({ input, probe }) => {
           const [unknown, foreign] = [
-            await sendUnknown(place, probe.unknown),
-            await send(endpoint, place, probe.foreign),
+            await sendUnknown(input, probe.unknown),
+            await send(endpoint, input, probe.foreign),
           ];
-          const name = `${endpoint.method} ${endpoint.id}, ${place.name} = ${probe.kind} ${probe.foreign}`;
+          const name = `${endpoint.method} ${endpoint.id}, ${input.name} = ${probe.kind} ${probe.foreign}`;
           expect(comparable(foreign, probe.foreign), name).toEqual(comparable(unknown, probe.unknown));
           expect(foreign.status, name).toBeLessThan(500);
           expect(withoutAsked(foreign.text, probe.foreign), name).not.toContain("victim");
@@ -113,10 +120,10 @@ describe("a table refresh", () => {
 
   test("finds nothing in another account's storage, whatever location a table claims", async () => {
     const attacker = await given.account();
-    const places = locationProbes(own, victim).map(({ foreign }) =>
+    const locations = locationProbes(own, victim).map(({ foreign }) =>
       foreign.replace("victim-object.py", "victim_table"),
     );
-    const tables = places.map((location, at) => ({ schema: `s${at}`, table: "t", location }));
+    const tables = locations.map((location, at) => ({ schema: `s${at}`, table: "t", location }));
     await storeCatalog(given, attacker, tables);
     for (const { schema, location } of tables) {
       const { log } = await refresh(attacker, "t", { db_name: schema }, "error");
@@ -133,7 +140,7 @@ describe("after all probes", () => {
 
   test("there were objects to see and to change", () => {
     expect(new Set(probes.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(14);
-    expect(endpoints.flatMap(placesOf).length).toBeGreaterThanOrEqual(70);
+    expect(endpoints.flatMap(inputsOf).length).toBeGreaterThanOrEqual(70);
   });
 });
 
@@ -232,14 +239,14 @@ async function setNode(state: "active" | "paused"): Promise<void> {
 
 let sent = 0;
 
-async function send(endpoint: Endpoint, place: Place | undefined, value: string): Promise<Reply> {
+async function send(endpoint: Endpoint, input: ProbedInput | undefined, value: string): Promise<Reply> {
   sent += 1;
-  const search = new URLSearchParams({ ...WORKING_QUERIES[endpoint.id]?.(own.objects), ...place?.query(value) });
-  const path = `${filledPath(endpoint, { ...own.objects, ...place?.params(value) })}?${search.toString()}`;
+  const search = new URLSearchParams({ ...WORKING_QUERIES[endpoint.id]?.(own.objects), ...input?.query(value) });
+  const path = `${filledPath(endpoint, { ...own.objects, ...input?.params(value) })}?${search.toString()}`;
   const works = WORKING_BODIES[endpoint.id]?.(own.objects) ?? sampleObject(endpoint.body);
   const name = `probe-${String(sent).padStart(6, "0")}`;
-  const body = place?.body(value, withNewNames(works, name)) ?? works;
-  const client = place === undefined && isSelfHarm(endpoint) ? given.anonymous() : own.account;
+  const body = input?.body(value, withNewNames(works, name)) ?? works;
+  const client = input === undefined && isSelfHarm(endpoint) ? given.anonymous() : own.account;
   const sentBody = endpoint.method === "GET" ? undefined : withNewNames(body, name, value);
   return client.call(endpoint.method, path, sentBody).reply();
 }

@@ -144,13 +144,13 @@ describe.skipIf(executorsAreMissing)("on a YARN cluster that the operator has co
 
   it("whose machines have no Spark it is uploaded once, for this account only", async () => {
     const user = `account${account.accountId}`;
-    const place = `${yarn.webHdfs}/user/${user}/.headgate-${user}`;
-    const sent = async (): Promise<unknown> => (await fetch(`${place}?op=LISTSTATUS`)).json();
+    const folder = `${yarn.webHdfs}/user/${user}/.headgate-${user}`;
+    const sent = async (): Promise<unknown> => (await fetch(`${folder}?op=LISTSTATUS`)).json();
     expect(await endOf(await submit("bare", { language: "scala", program: scala }))).toBe("9\n");
     const first = await sent();
     const archive = { owner: user, pathSuffix: expect.stringMatching(/^spark-.*\.zip$/) };
     expect(first).toMatchObject({ FileStatuses: { FileStatus: [archive] } });
-    const folderStatus = await (await fetch(`${place}?op=GETFILESTATUS`)).json();
+    const folderStatus = await (await fetch(`${folder}?op=GETFILESTATUS`)).json();
     expect(folderStatus).toMatchObject({ FileStatus: { owner: user, permission: "700" } });
 
     const id = await submit("bare", { language: "python", program: endless });

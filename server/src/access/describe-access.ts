@@ -25,7 +25,7 @@ export function describeAccess(access: OperationAccess): AccessNote {
   };
 }
 
-function textOf({ permission, alternatives = [], object, lists, judges = [] }: OperationAccess): string {
+function textOf({ permission, alternatives = [], object, lists, authorises = [] }: OperationAccess): string {
   switch (permission) {
     case "public":
       return "everyone; no token is needed.";
@@ -38,7 +38,7 @@ function textOf({ permission, alternatives = [], object, lists, judges = [] }: O
         callers([permission, ...alternatives]),
         ...(object === undefined ? [] : ["A policy of the object decides before that."]),
         ...(lists === undefined || object !== undefined ? [] : ["Only objects that the caller may read are listed."]),
-        ...judges.map((type) => `The policy of a ${kindOf(type)} that the request uses can refuse it.`),
+        ...authorises.map((type) => `The policy of a ${kindOf(type)} that the request uses can refuse it.`),
       ].join(" ");
   }
 }

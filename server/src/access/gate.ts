@@ -36,7 +36,7 @@ import {
   refusalOfSearch,
   policySourcesOf,
 } from "./object-access.ts";
-import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
+import { authorise, refusalText, type PolicyContext } from "./policy/authorise.ts";
 import type { PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { isWellFormedToken } from "./token.ts";
@@ -59,7 +59,7 @@ export type Admission = {
   /** Known once the body is read; an idempotent reply belongs to it. */
   bodySha256: Buffer;
   /** Undefined: no objects with policies are involved. */
-  standing: PolicyStanding | undefined;
+  context: PolicyContext | undefined;
   /** Undefined: the operation has no `access.lists`. */
   readScope: ReadScope | undefined;
 } | null;
@@ -134,12 +134,12 @@ export function accessGate({
       return { ...visitor, ...admittedTo({ db, deny }, endpoint.id, admission, kept) };
     },
 
-    isJudged: ({ access }) => access.object !== undefined || access.judges !== undefined,
+    checksPolicies: ({ access }) => access.object !== undefined || access.authorises !== undefined,
 
     async authorise({ id, access }, admission, search) {
       if (admission === null || access.object === undefined) return;
-      const { caller, standing } = admission;
-      const asking = { reader: db.accountReader(caller.accountId), caller, standing: requireStanding(id, standing) };
+      const { caller, context } = admission;
+      const asking = { reader: db.accountReader(caller.accountId), caller, context: requireContext(id, context) };
       const refusal = await refusalOfSearch(asking, access, search);
       if (refusal !== undefined) throw deny(id, caller, refusal);
     },
@@ -177,7 +177,7 @@ async function checkAdmission(
   known: Authenticated,
   { arrival, checkedAt }: { arrival: Arrival; checkedAt: number },
 ): Promise<Admission> {
-  const { caller, standing } = known;
+  const { caller, context } = known;
   if (access.permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
     throw noSuchOperation(arrival.method, arrival.sentUrl);
   }
@@ -186,14 +186,14 @@ async function checkAdmission(
   const refusal = missingPermissionOf(access, caller);
   const readScope = await readScopeOf(db.shared, access, known, refusal === undefined);
   if (refusal !== undefined && access.object === undefined && readScope === undefined) throw deny(id, caller, refusal);
-  return { caller, checkedAt, bodySha256: NO_BODY, standing, readScope };
+  return { caller, checkedAt, bodySha256: NO_BODY, context, readScope };
 }
 
 /** `kept` is called once the body is known. */
 function admittedTo(
   { db, deny }: { db: Database; deny: Deny },
   operationId: string,
-  { caller, standing, readScope }: NonNullable<Admission>,
+  { caller, context, readScope }: NonNullable<Admission>,
   kept: (() => IdempotentReply) | undefined,
 ): Omit<Admitted, keyof Visitor> {
   const reader =
@@ -205,15 +205,15 @@ function admittedTo(
     change: (work, scope) => changeFor(db, caller, operationId, kept?.())(work, scope),
     deny: (message) => deny(operationId, caller, message),
     authorise: async (object, action, row, given = reader) => {
-      const asking = { caller, standing: requireStanding(operationId, standing) };
-      const judgement = await authorise(given, asking, { object, action, row });
-      if (!judgement.isAllowed) throw deny(operationId, caller, refusalText(judgement, caller, row));
+      const asking = { caller, context: requireContext(operationId, context) };
+      const decision = await authorise(given, asking, { object, action, row });
+      if (!decision.isAllowed) throw deny(operationId, caller, refusalText(decision, caller, row));
     },
     readable: () => {
       if (readScope === undefined) throw new Error(`${operationId} calls readable() without access.lists`);
       return readScope;
     },
-    readableOf: (type) => readScopeOfType(type, caller, requireStanding(operationId, standing)),
+    readableOf: (type) => readScopeOfType(type, caller, requireContext(operationId, context)),
   };
 }
 
@@ -260,9 +260,9 @@ function refusalOf({ state, addressAllowed }: Authenticated): string | undefined
   }
 }
 
-function requireStanding(operationId: string, standing: PolicyStanding | undefined): PolicyStanding {
-  if (standing === undefined) throw new Error(`${operationId} must have access.object or access.judges`);
-  return standing;
+function requireContext(operationId: string, context: PolicyContext | undefined): PolicyContext {
+  if (context === undefined) throw new Error(`${operationId} must have access.object or access.authorises`);
+  return context;
 }
 
 function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {

@@ -1,11 +1,11 @@
-import { isPermitted, type RolePermission, type RoleStatement, type Standing } from "./permission.ts";
-
 /**
  * Prevents privilege escalation. §5 lets others than admins assign roles and edit groups; without a limit, each of them
  * could become an admin. So callers cannot grant a privilege over groups, roles or users that they lack themselves: not
  * by a role's policy, by assigning a role, by adding members to a group with such a role, or by removing a deny of such
  * a privilege. System-admins may grant anything, and only they can change the group `system-admin`.
  */
+import { isPermitted, type RolePermission, type RoleStatement, type Principal } from "./permission.ts";
+
 const PRIVILEGES: readonly RolePermission[] = [
   "group:create",
   "group:update",
@@ -21,14 +21,14 @@ const PRIVILEGES: readonly RolePermission[] = [
 export const GRANT_REFUSAL =
   "You may not do this: it would grant a privilege over groups, roles or users that you do not have yourself.";
 
-export function mayGrant(caller: Standing, statements: readonly RoleStatement[]): boolean {
+export function mayGrant(caller: Principal, statements: readonly RoleStatement[]): boolean {
   if (caller.groups.has("system-admin")) return true;
   return PRIVILEGES.every((privilege) => !grants(statements, privilege) || grants(caller.statements, privilege));
 }
 
 /** Whether the caller may remove these statements from a user; `instead` replaces them. */
 export function mayRevoke(
-  caller: Standing,
+  caller: Principal,
   statements: readonly RoleStatement[],
   instead: readonly RoleStatement[] = [],
 ): boolean {

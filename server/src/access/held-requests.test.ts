@@ -1,3 +1,4 @@
+/** Access is checked again when a body arrives late, so a client cannot keep rights by holding a request open. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -6,7 +7,6 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
-/** Access is checked again when a body arrives late, so a client cannot keep rights by holding a request open. */
 let ahead = 0;
 const given = useServer({ clock: { now: () => new Date(Date.now() + ahead) } });
 

@@ -1,3 +1,8 @@
+/**
+ * `Idempotency-Key` on any POST, per token, method and path: a repeated request with the same key and body gets the
+ * stored reply, which is sealed because it may contain a token. The reply is stored in the transaction of the change
+ * (see gate.ts), and a concurrent request with the same key finds that transaction's lock taken.
+ */
 import { createHash } from "node:crypto";
 import type { Database, Tx } from "../db/database.ts";
 import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
@@ -5,11 +10,6 @@ import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { claimIdempotencyKey, findIdempotentReply, insertIdempotentReply, type IdempotencyScope } from "./store.ts";
 
-/**
- * `Idempotency-Key` on any POST, per token, method and path: a repeated request with the same key and body gets the
- * stored reply, which is sealed because it may contain a token. The reply is stored in the transaction of the change
- * (see gate.ts), and a concurrent request with the same key finds that transaction's lock taken.
- */
 export interface IdempotentReply {
   /** Claims the key for this transaction. Refuses if another request with it is running or has just been completed. */
   claim(tx: Tx): Promise<void>;

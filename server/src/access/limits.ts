@@ -1,11 +1,11 @@
-import { LRUCache } from "lru-cache";
-import type { Clock } from "../lib/clock.ts";
-import { Fault } from "../lib/fault.ts";
-
 /**
  * Rate limits for requests per token and for invalid tokens per address. 0 disables a limit. Memory is bounded: the
  * least recently used entries are dropped.
  */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../lib/clock.ts";
+import { Fault } from "../lib/fault.ts";
+
 export interface Limits {
   /** Refuses if a valid token sends too many requests. */
   takeRequest(tokenId: number): void;

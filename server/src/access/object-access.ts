@@ -5,23 +5,23 @@ import { isRecord } from "../lib/is-record.ts";
 import type { Caller } from "./caller.ts";
 import type { FoundObject, OperationAccess } from "./operation.ts";
 import { isPermitted, missingPermission, type PermissionRow } from "./permission.ts";
-import { authorise, refusalText, type PolicyStanding } from "./policy/authorise.ts";
+import { authorise, refusalText, type PolicyContext } from "./policy/authorise.ts";
 import { OBJECT_PERMISSIONS } from "./policy/object-permissions.ts";
 import { POLICY_SOURCES, type ObjectType, type PolicySource } from "./policy/policy.ts";
 import type { ReadScope } from "./policy/read-scope.ts";
 import { mayReadSomething } from "./policy/store.ts";
 
 /** The kinds of policies that can decide about the operation. */
-export function policySourcesOf({ object, lists, judges = [] }: OperationAccess): readonly PolicySource[] {
-  if (object === undefined && lists === undefined && judges.length === 0) return NO_SOURCES;
-  const types = [object?.type ?? [], lists ?? [], judges].flat();
+export function policySourcesOf({ object, lists, authorises = [] }: OperationAccess): readonly PolicySource[] {
+  if (object === undefined && lists === undefined && authorises.length === 0) return NO_SOURCES;
+  const types = [object?.type ?? [], lists ?? [], authorises].flat();
   return [...new Set(types.flatMap((type) => POLICY_SOURCES[type]))];
 }
 
 const NO_SOURCES: readonly PolicySource[] = [];
 
-/** A row of the table, with its action if that differs from the operation's. */
-type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
+/** A row of the permission table, with its action if that differs from the operation's. */
+type PermissionChoice = NonNullable<OperationAccess["alternatives"]>[number];
 
 /**
  * Undefined: the operation lists no objects that can have policies, or the list would be 403 for the caller. An operation
@@ -30,28 +30,28 @@ type JudgedRow = NonNullable<OperationAccess["alternatives"]>[number];
 export async function readScopeOf(
   system: Queryable,
   { lists, object }: OperationAccess,
-  { caller, standing }: { caller: Caller; standing: PolicyStanding | undefined },
-  byTable: boolean,
+  { caller, context }: { caller: Caller; context: PolicyContext | undefined },
+  byPermission: boolean,
 ): Promise<ReadScope | undefined> {
-  if (lists === undefined || standing === undefined) return undefined;
-  const sources = POLICY_SOURCES[lists].filter((source) => !standing.absentSources.has(source));
-  const scope = { byTable, membershipId: caller.membershipId, groupIds: [...standing.groupIds] };
-  if (byTable || object !== undefined) {
-    return { ...scope, isFiltered: !byTable || (sources.length > 0 && !caller.groups.has("system-admin")) };
+  if (lists === undefined || context === undefined) return undefined;
+  const sources = POLICY_SOURCES[lists].filter((source) => !context.absentSources.has(source));
+  const scope = { byPermission, membershipId: caller.membershipId, groupIds: [...context.groupIds] };
+  if (byPermission || object !== undefined) {
+    return { ...scope, isFiltered: !byPermission || (sources.length > 0 && !caller.groups.has("system-admin")) };
   }
   const isSome = await mayReadSomething(system, caller.accountId, { type: lists, sources }, scope);
   return isSome ? { ...scope, isFiltered: true } : undefined;
 }
 
 /** The same for an operation that lists nothing, but names objects of this type in a message. */
-export function readScopeOfType(type: ObjectType, caller: Caller, standing: PolicyStanding): ReadScope {
-  const byTable = isPermitted(OBJECT_PERMISSIONS[type].read, caller);
-  const hasPolicies = POLICY_SOURCES[type].some((source) => !standing.absentSources.has(source));
+export function readScopeOfType(type: ObjectType, caller: Caller, context: PolicyContext): ReadScope {
+  const byPermission = isPermitted(OBJECT_PERMISSIONS[type].read, caller);
+  const hasPolicies = POLICY_SOURCES[type].some((source) => !context.absentSources.has(source));
   return {
-    byTable,
+    byPermission,
     membershipId: caller.membershipId,
-    groupIds: [...standing.groupIds],
-    isFiltered: !byTable || (hasPolicies && !caller.groups.has("system-admin")),
+    groupIds: [...context.groupIds],
+    isFiltered: !byPermission || (hasPolicies && !caller.groups.has("system-admin")),
   };
 }
 
@@ -63,7 +63,7 @@ const SEARCH_FAULTS: ReadonlySet<string> = new Set<Fault["code"]>(["not-found", 
  * for callers with the permission, and a refusal for others.
  */
 export async function refusalOfSearch(
-  asking: { reader: Queryable; caller: Caller; standing: PolicyStanding },
+  asking: { reader: Queryable; caller: Caller; context: PolicyContext },
   access: OperationAccess,
   search: Search,
 ): Promise<string | undefined> {
@@ -72,18 +72,18 @@ export async function refusalOfSearch(
     return SEARCH_FAULTS.has(search.fault.code) ? missingPermissionOf(access, caller) : undefined;
   }
   const { policyObject: object, permission, missing } = foundObject(search.found);
-  const rows: JudgedRow[] = permission === undefined ? rowsOf(access) : [permission];
+  const rows: PermissionChoice[] = permission === undefined ? rowsOf(access) : [permission];
   if (object === undefined) {
-    const lack = missingRow(rows, caller);
-    if (lack === undefined)
+    const refusal = missingRow(rows, caller);
+    if (refusal === undefined)
       throw missing?.() ?? new Error("find returned neither an object nor the fault for a missing one");
-    return lack;
+    return refusal;
   }
   let refusal: string | undefined;
   for (const { action = access.object?.action ?? "read", ...row } of rows) {
-    const judgement = await authorise(reader, asking, { object, action, row });
-    if (judgement.isAllowed) return undefined;
-    refusal ??= refusalText(judgement, caller, row);
+    const decision = await authorise(reader, asking, { object, action, row });
+    if (decision.isAllowed) return undefined;
+    refusal ??= refusalText(decision, caller, row);
   }
   return refusal;
 }
@@ -105,6 +105,6 @@ function missingRow(rows: readonly PermissionRow[], caller: Caller): string | un
   return missingPermission(first, caller);
 }
 
-function rowsOf({ permission, alternatives = [] }: OperationAccess): JudgedRow[] {
+function rowsOf({ permission, alternatives = [] }: OperationAccess): PermissionChoice[] {
   return typeof permission === "string" ? [] : [permission, ...alternatives];
 }

@@ -1,13 +1,3 @@
-import type { Database, Queryable, Tx } from "../db/database.ts";
-import { endpointFor } from "../http/endpoint.ts";
-import type { Fault } from "../lib/fault.ts";
-import type { Feature } from "../lib/features.ts";
-import type { Caller } from "./caller.ts";
-import type { PermissionRow } from "./permission.ts";
-import type { JudgedAction } from "./policy/judgement.ts";
-import type { ObjectType, PolicyObject } from "./policy/policy.ts";
-import type { ReadScope } from "./policy/read-scope.ts";
-
 /**
  * The access rules of an operation, as data in its endpoint.
  *
@@ -18,6 +8,16 @@ import type { ReadScope } from "./policy/read-scope.ts";
  * | `operator` | operators of the installation; 404 for everyone else |
  * | `public` | no token needed |
  */
+import type { Database, Queryable, Tx } from "../db/database.ts";
+import { endpointFor } from "../http/endpoint.ts";
+import type { Fault } from "../lib/fault.ts";
+import type { Feature } from "../lib/features.ts";
+import type { Caller } from "./caller.ts";
+import type { PermissionRow } from "./permission.ts";
+import type { AuthorisedAction } from "./policy/access-decision.ts";
+import type { ObjectType, PolicyObject } from "./policy/policy.ts";
+import type { ReadScope } from "./policy/read-scope.ts";
+
 export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
   /**
@@ -25,7 +25,7 @@ export interface OperationAccess {
    * these rows, and the handler or the result of `find` selects the right one. `action` is the action on the object
    * that a row is for, if not that of `object`.
    */
-  alternatives?: readonly (PermissionRow & { readonly action?: JudgedAction })[];
+  alternatives?: readonly (PermissionRow & { readonly action?: AuthorisedAction })[];
   /**
    * Allows a larger body than usual, and a still larger one to accounts with the feature. `values`: how many JSON
    * values the body may have, if more than usual.
@@ -39,11 +39,11 @@ export interface OperationAccess {
    * The object whose policy decides before the permission table. `find` returns it as a `FoundObject`, whether the
    * path, the query or the body names it. With several types, the request says which.
    */
-  object?: { readonly type: ObjectType | readonly ObjectType[]; readonly action: JudgedAction };
+  object?: { readonly type: ObjectType | readonly ObjectType[]; readonly action: AuthorisedAction };
   /** The type of the objects that the operation lists: `readable` says which of them the caller may read. */
   lists?: ObjectType;
   /** The types of further objects, which `find` or the handler passes to `authorise`. */
-  judges?: readonly ObjectType[];
+  authorises?: readonly ObjectType[];
 }
 
 /** The result of `find` in an operation with `access.object`. */
@@ -52,7 +52,7 @@ export interface FoundObject {
   readonly policyObject: PolicyObject | undefined;
   readonly missing?: () => Fault;
   /** Replaces the endpoint's permission if that depends on the object. */
-  readonly permission?: PermissionRow & { readonly action?: JudgedAction };
+  readonly permission?: PermissionRow & { readonly action?: AuthorisedAction };
 }
 
 /** The origin of a request; all that is known about the caller of a public operation. */
@@ -71,18 +71,18 @@ export interface Admitted extends Visitor {
   /** The only way to write: the change, its audit row and the idempotent reply in one transaction. */
   change: Change;
   /**
-   * Creates a refusal for calls that the table allows but a rule about this object or caller does not; audited as a
-   * denial.
+   * Creates a refusal for calls that the permission allows but a rule about this object or caller does not; audited as
+   * a denial.
    */
   deny: (message: string) => Fault;
   /**
-   * Throws the audited refusal unless a policy or the table (`row`) allows the action. For objects that `find` does not
-   * return; the endpoint names their types in `access`. Pass the transaction to call it inside one.
+   * Throws the audited refusal unless a policy or the permission (`row`) allows the action. For objects that `find`
+   * does not return; the endpoint names their types in `access`. Pass the transaction to call it inside one.
    */
-  authorise: (object: PolicyObject, action: JudgedAction, row: PermissionRow, reader?: Queryable) => Promise<void>;
+  authorise: (object: PolicyObject, action: AuthorisedAction, row: PermissionRow, reader?: Queryable) => Promise<void>;
   /** Which objects a list shows; for endpoints with `access.lists`. */
   readable: () => ReadScope;
-  /** Which objects of a type in `access.object` or `access.judges` the caller may read. */
+  /** Which objects of a type in `access.object` or `access.authorises` the caller may read. */
   readableOf: (type: ObjectType) => ReadScope;
 }
 

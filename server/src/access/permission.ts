@@ -1,10 +1,10 @@
-import { LRUCache } from "lru-cache";
-import { invalid } from "../lib/fault.ts";
-
 /**
  * The permission table of §5 as rules: an operation lists the built-in groups that may use it and the role permission
  * that allows other callers. Pure: the caller is passed in as data.
  */
+import { LRUCache } from "lru-cache";
+import { invalid } from "../lib/fault.ts";
+
 export const BUILT_IN_GROUPS = ["system-admin", "system-user", "dashboard-user", "everyone"] as const;
 export type BuiltInGroup = (typeof BUILT_IN_GROUPS)[number];
 
@@ -30,7 +30,7 @@ export const RESOURCE_ACTIONS = {
 export type Resource = keyof typeof RESOURCE_ACTIONS;
 export type RolePermission = { [R in Resource]: `${R}:${(typeof RESOURCE_ACTIONS)[R][number]}` }[Resource];
 
-/** A row of the table. */
+/** A row of the permission table. */
 export interface PermissionRow {
   groups: readonly Exclude<BuiltInGroup, "everyone">[];
   role: RolePermission;
@@ -43,7 +43,7 @@ export interface RoleStatement {
   access: "allow" | "deny";
 }
 
-export interface Standing {
+export interface Principal {
   groups: ReadonlySet<string>;
   statements: readonly RoleStatement[];
 }
@@ -52,17 +52,17 @@ export interface Standing {
  * With several roles, any deny overrides any allow. System-admins are exempt from denies, so that an account's admins
  * cannot be locked out.
  */
-export function isPermitted(row: PermissionRow, { groups, statements }: Standing): boolean {
+export function isPermitted(row: PermissionRow, { groups, statements }: Principal): boolean {
   if (groups.has("system-admin")) return true;
   const [resource = "", action = ""] = row.role.split(":");
-  const verdicts = statements.filter((statement) => appliesTo(statement, resource, action)).map(({ access }) => access);
-  if (verdicts.includes("deny")) return false;
-  return verdicts.includes("allow") || row.groups.some((group) => groups.has(group));
+  const effects = statements.filter((statement) => appliesTo(statement, resource, action)).map(({ access }) => access);
+  if (effects.includes("deny")) return false;
+  return effects.includes("allow") || row.groups.some((group) => groups.has(group));
 }
 
 /** The missing permission, as a message for the caller; undefined if the call is permitted. */
-export function missingPermission(row: PermissionRow, standing: Standing): string | undefined {
-  if (isPermitted(row, standing)) return undefined;
+export function missingPermission(row: PermissionRow, principal: Principal): string | undefined {
+  if (isPermitted(row, principal)) return undefined;
   return `You may not do this: it needs membership in ${row.groups.join(" or ")}, or a role that allows ${row.role}.`;
 }
 

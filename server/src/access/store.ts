@@ -2,7 +2,7 @@ import type { Queryable, Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
 import { parsedPolicy } from "./permission.ts";
 import type { Caller } from "./caller.ts";
-import type { PolicyStanding } from "./policy/authorise.ts";
+import type { PolicyContext } from "./policy/authorise.ts";
 import type { PolicySource } from "./policy/policy.ts";
 import { tokenSha256 } from "./token.ts";
 
@@ -12,7 +12,7 @@ export interface Authenticated {
   addressAllowed: boolean;
   lastLogin: Date | null;
   /** Undefined: no `sources` were given. */
-  standing: PolicyStanding | undefined;
+  context: PolicyContext | undefined;
 }
 
 interface TokenRow {
@@ -33,7 +33,7 @@ interface TokenRow {
 }
 
 /** Columns for operations on objects: the caller's groups, and the kinds of policies that the account has none of. */
-const POLICY_STANDING = `
+const POLICY_CONTEXT = `
             array(select e.group_id from effective_group_member e where e.membership_id = m.id) as group_ids,
             array(select source from unnest($3::text[]) source
                    where not exists (select from object_policy p
@@ -49,9 +49,9 @@ export async function authenticate(
   { address, requestId }: { address: string; requestId: string },
   sources: readonly PolicySource[],
 ): Promise<Authenticated | undefined> {
-  const isJudged = sources.length > 0;
+  const checksPolicies = sources.length > 0;
   const [row] = await system.query<TokenRow>(
-    `select${isJudged ? POLICY_STANDING : ""} t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
+    `select${checksPolicies ? POLICY_CONTEXT : ""} t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
             m.last_login, a.features,
             (select array_agg(g.name) from effective_group_member e join access_group g on g.id = e.group_id
               where e.membership_id = m.id and g.source = 'system') as groups,
@@ -67,14 +67,16 @@ export async function authenticate(
        join app_user u on u.id = m.user_id
        join account a on a.id = t.account_id
       where t.sha256 = $1 and (t.expires_at is null or t.expires_at > now())`,
-    [tokenSha256(token), address, ...(isJudged ? [[...sources]] : [])],
+    [tokenSha256(token), address, ...(checksPolicies ? [[...sources]] : [])],
   );
   if (row === undefined) return undefined;
   return {
     state: row.state,
     addressAllowed: row.address_allowed,
     lastLogin: row.last_login,
-    standing: isJudged ? { groupIds: new Set(row.group_ids), absentSources: new Set(row.absent_sources) } : undefined,
+    context: checksPolicies
+      ? { groupIds: new Set(row.group_ids), absentSources: new Set(row.absent_sources) }
+      : undefined,
     caller: {
       accountId: row.account_id,
       userId: row.user_id,

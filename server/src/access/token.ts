@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
-
 /**
  * API tokens: `hg_`, 32 random bytes, a checksum. Secret scanners recognise a leaked token by the prefix, and a
  * mistyped or invented one is refused by the checksum without a query. Only the SHA-256 of a token is stored.
  */
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
 const PREFIX = "hg_";
 const SECRET_LENGTH = 43; // 32 bytes in base64url
 const CHECKSUM_LENGTH = 6; // 4 bytes in base64url

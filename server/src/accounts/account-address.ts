@@ -1,12 +1,12 @@
+/**
+ * Checks the addresses of an account. Literal hosts are checked here; names are checked again whenever they are
+ * resolved.
+ */
 import { ObjectStoreError } from "../object-store/object-store-error.ts";
 import { parseObjectUri } from "../object-store/object-uri.ts";
 import { invalid, type Rule } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
-/**
- * Checks the addresses of an account. Literal hosts are checked here; names are checked again whenever they are
- * resolved.
- */
 const LOCATION_SCHEMES = ["s3", "s3a", "s3n", "hdfs"];
 const METASTORE = /^thrift:\/\/([^/\s?#,]+)\/?$/;
 

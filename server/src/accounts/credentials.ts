@@ -1,13 +1,13 @@
+/**
+ * The keys of an account: encrypted at rest, masked in every reply. A client that sends back the masked value, or an
+ * empty text, changes nothing.
+ */
 import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { Secret, secretMask } from "../lib/secret.ts";
 import type { AccountInput } from "./account-fields.ts";
 
-/**
- * The keys of an account: encrypted at rest, masked in every reply. A client that sends back the masked value, or an
- * empty text, changes nothing.
- */
 export const CREDENTIALS = ["storageAccessKey", "storageSecretKey", "computeAccessKey", "computeSecretKey"] as const;
 export type Credential = (typeof CREDENTIALS)[number];
 

@@ -34,16 +34,16 @@ export function sparkStorage(
     if (accessKey === undefined || secretKey === undefined) return own;
     const endpoint = account.storageEndpoint ?? s3Endpoint;
     const s3 = s3Properties(accessKey, secretKey, account.awsRegion ?? DEFAULT_REGION, endpoint);
-    const place = s3Location(account.defaultLocation);
-    const tables = place === undefined ? {} : tablesAt(`${place}/warehouse`);
+    const s3Folder = s3Location(account.defaultLocation);
+    const tables = s3Folder === undefined ? {} : tablesAt(`${s3Folder}/warehouse`);
     return { ...own, properties: { ...own.properties, ...tables, ...s3 } };
   };
 }
 
 /** The location in Hadoop's spelling; undefined if it is not on S3. */
 function s3Location(location: string | null): string | undefined {
-  const [, place] = /^s3[an]?:\/\/(.+?)\/*$/.exec(location ?? "") ?? [];
-  return place === undefined ? undefined : `s3a://${place}`;
+  const [, s3Folder] = /^s3[an]?:\/\/(.+?)\/*$/.exec(location ?? "") ?? [];
+  return s3Folder === undefined ? undefined : `s3a://${s3Folder}`;
 }
 
 const S3A = "spark.hadoop.fs.s3a";

@@ -222,8 +222,8 @@ describe("an export", () => {
   test("detects any changed byte", async () => {
     for (const at of [0.01, 0.5, 0.999]) {
       const bytes = readFileSync(file);
-      const place = Math.floor(bytes.length * at);
-      bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
+      const position = Math.floor(bytes.length * at);
+      bytes.writeUInt8(bytes.readUInt8(position) ^ 1, position);
       await expect(broken(bytes)).rejects.toThrow(/damaged or truncated/);
     }
   });

@@ -1,3 +1,7 @@
+/**
+ * Apps by version. Headgate's own form is v2. In v1.2, clients of the original interface read an app in an envelope, with
+ * its configuration as text, and send the configuration as an object, as text or as an array of objects.
+ */
 import { Type, type Static } from "typebox";
 import type { Version } from "../http/endpoint.ts";
 import { IgnoredFields } from "../http/ignored-fields.ts";
@@ -6,10 +10,6 @@ import { invalid } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { App, AppBody } from "./app.ts";
 
-/**
- * Apps by version. Headgate's own form is v2. In v1.2, clients of the original interface read an app in an envelope, with
- * its configuration as text, and send the configuration as an object, as text or as an array of objects.
- */
 type AppReply = Static<typeof App>;
 
 const OldApp = Type.Object(

@@ -1,13 +1,13 @@
+/**
+ * A Spark configuration that commands select by `app_id` (§4.3). On each node that runs SQL of the app, its queries
+ * share one warm server; the app is UP while such a server responds on any node.
+ */
 import { Type, type Static } from "typebox";
 import { SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
 import { Id, OneOf, StringMap, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import type { AppRow } from "./store.ts";
 
-/**
- * A Spark configuration that commands select by `app_id` (§4.3). On each node that runs SQL of the app, its queries
- * share one warm server; the app is UP while such a server responds on any node.
- */
 export const App = Type.Object(
   {
     id: Id,

@@ -22,7 +22,7 @@ export const cloneCluster = operation({
   paths: { "v1.2": "/clusters/:cluster_id/clone", v2: "/clusters/:cluster_id/clone" },
   access: {
     permission: MAY_CREATE,
-    judges: ["cluster"],
+    authorises: ["cluster"],
   },
   params: ClusterParams,
   body: NewClusterBody,

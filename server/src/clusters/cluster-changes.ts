@@ -9,12 +9,12 @@ import { replaceLabels } from "./store/labels.ts";
 export const MAY_CREATE: PermissionRow = { groups: ["system-admin"], role: "cluster:create" };
 
 /** Every node polls all clusters that are up, and lists are paged by offset. */
-const CLUSTERS_AT_MOST = 500;
+const MAX_CLUSTERS = 500;
 
 /** Call it after an insert, in the same transaction. */
 export async function checkClusterCount(tx: Tx): Promise<void> {
-  if ((await countClusters(tx)) > CLUSTERS_AT_MOST) {
-    throw invalid("labels", `cannot be added: an account can have at most ${CLUSTERS_AT_MOST} clusters`);
+  if ((await countClusters(tx)) > MAX_CLUSTERS) {
+    throw invalid("labels", `cannot be added: an account can have at most ${MAX_CLUSTERS} clusters`);
   }
 }
 

@@ -5,12 +5,12 @@ import { Engine } from "./engine.ts";
 import { Labels } from "./labels.ts";
 import { PoolsInput } from "./pools.ts";
 
-export const IDLE_HOURS_AT_MOST = 6;
+export const MAX_IDLE_HOURS = 6;
 /** §8. */
-export const IDLE_SECONDS_AT_LEAST = 300;
+export const MIN_IDLE_SECONDS = 300;
 /** PostgreSQL's `integer`. */
-export const IDLE_SECONDS_AT_MOST = 2_147_483_647;
-export const COMMANDS_AT_MOST = 100_000;
+export const MAX_IDLE_SECONDS = 2_147_483_647;
+export const MAX_CONCURRENT_COMMANDS = 100_000;
 
 /**
  * An integer, or an empty string, which removes the cluster's own value: in this API, null means absent. Parsed in
@@ -39,11 +39,15 @@ export const SettingFields = {
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "A package environment of the account" }),
   ),
   pools: Type.Optional(PoolsInput),
-  max_concurrent_commands: own(1, COMMANDS_AT_MOST, 'Commands at the same time; "": the limit of the deployment'),
-  idle_cluster_timeout: own(0, IDLE_HOURS_AT_MOST, 'Hours until the idle cluster ends; "": the account\'s timeout'),
+  max_concurrent_commands: own(
+    1,
+    MAX_CONCURRENT_COMMANDS,
+    'Commands at the same time; "": the limit of the deployment',
+  ),
+  idle_cluster_timeout: own(0, MAX_IDLE_HOURS, 'Hours until the idle cluster ends; "": the account\'s timeout'),
   idle_cluster_timeout_in_secs: own(
-    IDLE_SECONDS_AT_LEAST,
-    IDLE_SECONDS_AT_MOST,
+    MIN_IDLE_SECONDS,
+    MAX_IDLE_SECONDS,
     'Seconds instead of hours, with the feature aggressive_downscaling; "": none',
   ),
 };

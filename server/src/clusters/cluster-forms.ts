@@ -1,3 +1,7 @@
+/**
+ * Clusters by version. Headgate's own form is v2. In v1.2, replies have the envelope that clients of the original
+ * interface read. Both versions accept the bodies that such clients send (sent-body.ts).
+ */
 import { Type, type Static } from "typebox";
 import type { Version } from "../http/endpoint.ts";
 import type { BodyForm, ListForm, VersionForm } from "../http/version-form.ts";
@@ -7,10 +11,6 @@ import { EditBody } from "./cluster-fields.ts";
 import { Label, Labels } from "./labels.ts";
 import { readClusterBody, type ClusterFieldNames } from "./sent-body.ts";
 
-/**
- * Clusters by version. Headgate's own form is v2. In v1.2, replies have the envelope that clients of the original
- * interface read. Both versions accept the bodies that such clients send (sent-body.ts).
- */
 type ClusterReply = Static<typeof Cluster>;
 type ClusterForms = Partial<Record<Version, VersionForm<ClusterReply>>>;
 

@@ -2,10 +2,10 @@ import { requireFeature, type Caller } from "../access/caller.ts";
 import { checkSparkConfig, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { invalid } from "../lib/fault.ts";
 import {
-  COMMANDS_AT_MOST,
-  IDLE_HOURS_AT_MOST,
-  IDLE_SECONDS_AT_LEAST,
-  IDLE_SECONDS_AT_MOST,
+  MAX_CONCURRENT_COMMANDS,
+  MAX_IDLE_HOURS,
+  MIN_IDLE_SECONDS,
+  MAX_IDLE_SECONDS,
   type SettingInput,
 } from "./cluster-fields.ts";
 import { parseEngine, type ClusterEngine, type EngineInput, type EngineRules } from "./engine.ts";
@@ -48,7 +48,7 @@ export function mergedSettings(
     sparkConfig: config === undefined ? current.sparkConfig : checkSparkConfig(config, "spark_config"),
     pools: pools === undefined ? current.pools : parsePools(pools),
     maxConcurrentCommands: givenOr(
-      ownValue("max_concurrent_commands", commands, 1, COMMANDS_AT_MOST),
+      ownValue("max_concurrent_commands", commands, 1, MAX_CONCURRENT_COMMANDS),
       current.maxConcurrentCommands,
     ),
     ...mergedTimeouts(input, current, rules),
@@ -57,12 +57,12 @@ export function mergedSettings(
 
 /** The last request counts, as for the account: hours without seconds make the hours effective again. */
 function mergedTimeouts(input: SettingInput, current: ClusterSettings, { caller }: SettingRules) {
-  const hours = ownValue("idle_cluster_timeout", input.idle_cluster_timeout, 0, IDLE_HOURS_AT_MOST);
+  const hours = ownValue("idle_cluster_timeout", input.idle_cluster_timeout, 0, MAX_IDLE_HOURS);
   const seconds = ownValue(
     "idle_cluster_timeout_in_secs",
     input.idle_cluster_timeout_in_secs,
-    IDLE_SECONDS_AT_LEAST,
-    IDLE_SECONDS_AT_MOST,
+    MIN_IDLE_SECONDS,
+    MAX_IDLE_SECONDS,
   );
   if (seconds !== undefined && seconds !== null && seconds !== current.idleClusterTimeoutSeconds) {
     requireFeature(caller, "aggressive_downscaling", "idle_cluster_timeout_in_secs");

@@ -1,13 +1,13 @@
+/**
+ * The secret of a remote engine: sealed at rest, masked in replies. A request with the mask or an empty string keeps
+ * it. It is never sent to another address than the one it was given for.
+ */
 import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
 import { givenToken, type ClusterEngine, type EngineInput } from "./engine.ts";
 
-/**
- * The secret of a remote engine: sealed at rest, masked in replies. A request with the mask or an empty string keeps
- * it. It is never sent to another address than the one it was given for.
- */
 export interface StoredToken {
   engine: ClusterEngine;
   token: Buffer | null;

@@ -19,7 +19,7 @@ export const createCluster = operation({
   tag: "Clusters",
   method: "POST",
   paths: { "v1.2": "/clusters", v2: "/clusters" },
-  access: { permission: MAY_CREATE, judges: ["cluster"] },
+  access: { permission: MAY_CREATE, authorises: ["cluster"] },
   body: NewClusterBody,
   example: { body: { labels: ["etl"], engine: { type: "local" }, max_concurrent_commands: 4 } },
   reply: Cluster,

@@ -1,10 +1,10 @@
-import { invalid, type Rule } from "../lib/fault.ts";
-import { hostRefusal } from "../lib/network-policy.ts";
-
 /**
  * Checks the addresses of a cluster's engine. Literal addresses are checked when the cluster is stored. A name can
  * change its address later, so it is resolved and checked again before each use (resolved-hosts.ts).
  */
+import { invalid, type Rule } from "../lib/fault.ts";
+import { hostRefusal } from "../lib/network-policy.ts";
+
 const MASTER = /^spark:\/\/([^/\s?#]+)$/;
 const CONNECT = /^sc:\/\/([^/\s?#;]+)\/?(;use_ssl=(true|false))?$/;
 

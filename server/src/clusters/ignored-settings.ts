@@ -1,9 +1,9 @@
-import type { FieldPath } from "../http/ignored-fields.ts";
-
 /**
  * Settings of clusters in the original interface that Headgate does not have, and what to use instead. A name stands for
  * everything below it for which there is no closer name.
  */
+import type { FieldPath } from "../http/ignored-fields.ts";
+
 const executors =
   "Spark adds and removes executors as needed; set spark.dynamicAllocation.minExecutors and maxExecutors in spark_config";
 const machines =

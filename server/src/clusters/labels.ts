@@ -5,7 +5,7 @@ import { checkName } from "../lib/name-rule.ts";
 /** Commands without a label run on the cluster with this label. Every account has one. */
 export const DEFAULT_LABEL = "default";
 
-const LABELS_AT_MOST = 50;
+const MAX_LABELS = 50;
 
 export const Label = Type.String({
   minLength: 1,
@@ -15,7 +15,7 @@ export const Label = Type.String({
   examples: ["etl"],
 });
 
-export const Labels = Type.Array(Label, { minItems: 1, maxItems: LABELS_AT_MOST });
+export const Labels = Type.Array(Label, { minItems: 1, maxItems: MAX_LABELS });
 
 /** Paths accept an id or a label, and filters accept comma-separated lists, so a label must not look like either. */
 export function checkLabels(labels: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+/** Several nodes on one database, each with its own lifecycle. The tests call what the periodic task would. */
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
@@ -8,7 +9,6 @@ import type { ClusterControl } from "./control.ts";
 import { addDefaultCluster } from "./default-cluster.ts";
 import { ClusterLifecycle } from "./lifecycle.ts";
 
-/** Several nodes on one database, each with its own lifecycle. The tests call what the periodic task would. */
 let database: TestDatabase;
 let db: Database;
 let accountId: number;

@@ -1,3 +1,4 @@
+/** Who may run commands on a cluster: what the server does, what it explains and what it lists must agree. */
 import { Socket } from "node:net";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call, Client } from "../../test/support/client.ts";
@@ -6,7 +7,6 @@ import { roleHolder } from "../../test/support/role-holder.ts";
 import { givenTeam, type Team } from "../../test/support/team.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-/** Who may run commands on a cluster: what the server does, what it explains and what it lists must agree. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 let team: Team;
@@ -78,9 +78,9 @@ describe("commands on a cluster", () => {
   });
 
   test("are no action of other objects", async () => {
-    const { id: note } = await team.admin.post("/notebooks", { name: "n" });
+    const { id: notebook } = await team.admin.post("/notebooks", { name: "n" });
     await team.admin
-      .get(`/api/v2/access/explain?source_type=note&source_id=${note}&action=submit`)
+      .get(`/api/v2/access/explain?source_type=note&source_id=${notebook}&action=submit`)
       .refused(422, /action.*must be one of .* if source_type is note/);
   });
 
@@ -102,7 +102,7 @@ describe("commands on a cluster", () => {
     expect(await decisions()).toEqual({ user: "refused by policy", outsider: "refused by table" });
   });
 
-  test("are not judged with closed_clusters if their kind needs no cluster, as a refresh by Spark does", async () => {
+  test("are not refused with closed_clusters if their kind needs no cluster, as a refresh by Spark does", async () => {
     await closeClusters();
     const refresh = { command_type: "HiveCommand", template: "s3import", db_name: "d", hive_table: "t" };
     const { id: command } = await team.user.post("/commands", refresh);

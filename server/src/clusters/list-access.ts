@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { listStandingsPage } from "../access/members/store.ts";
+import { listPrincipalsPage } from "../access/members/store.ts";
 import { operation } from "../access/operation.ts";
 import { authoriseEach } from "../access/policy/authorise.ts";
 import { ExplanationFields, explanationOf } from "../access/policy/explanation.ts";
@@ -28,10 +28,10 @@ export const listClusterAccess = operation({
 
   async handle({ found: { policyObject: object }, query, caller, reader }) {
     const page = pageOf(query);
-    const members = await listStandingsPage(reader, page.limit, page.offset);
+    const members = await listPrincipalsPage(reader, page.limit, page.offset);
     const rule = submitRule(caller.features);
-    const judged = await authoriseEach(reader, shownRows(page, members), { object, ...rule });
-    const access = judged.map(({ user, judgement }) => explanationOf(judgement, user, rule.row));
+    const decisions = await authoriseEach(reader, shownRows(page, members), { object, ...rule });
+    const access = decisions.map(({ user, decision }) => explanationOf(decision, user, rule.row));
     return { paging_info: pagingInfo(page, members), access };
   },
 });

@@ -8,7 +8,7 @@ export interface Pool {
 }
 export type Pools = Readonly<Record<string, Pool>>;
 
-const POOLS_AT_MOST = 100;
+const MAX_POOLS = 100;
 const NAME_LENGTH = 64;
 const MAX_SHARE = 1_000_000;
 
@@ -39,7 +39,7 @@ export const PoolsInput = Type.Unsafe<Record<string, Static<typeof PoolInput>>>(
 
 export function parsePools(input: Static<typeof PoolsInput>): Pools {
   const entries = Object.entries(input);
-  if (entries.length > POOLS_AT_MOST) throw invalid("pools", `must have at most ${POOLS_AT_MOST} entries`);
+  if (entries.length > MAX_POOLS) throw invalid("pools", `must have at most ${MAX_POOLS} entries`);
   return Object.fromEntries(
     entries.map(([name, { weight = 1, min_share: minShare = 0 }]) => [checkName(name), { weight, minShare }]),
   );

@@ -48,8 +48,8 @@ export const reassignLabel = operation({
       const previous = await lockLabel(tx, body.label);
       if (previous === undefined) {
         // Callers whom only a policy admits must not learn which labels exist.
-        const lack = missingPermission(OBJECT_PERMISSIONS.cluster.update, caller);
-        if (lack !== undefined) throw deny(lack);
+        const refusal = missingPermission(OBJECT_PERMISSIONS.cluster.update, caller);
+        if (refusal !== undefined) throw deny(refusal);
         throw await unknownCluster(tx, { field: "label", reference: body.label, scope: readableOf("cluster") });
       }
       const previousCluster = policyObjectOf({ id: previous.clusterId, ownerId: previous.ownerId });

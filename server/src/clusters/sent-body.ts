@@ -1,13 +1,13 @@
+/**
+ * The bodies in which clients send a cluster: with its fields at the top level, in `cluster`, or in `cluster_info` with
+ * further settings beside it; and with `label`, text or array, for `labels`.
+ */
 import { IgnoredFields, type FieldPath } from "../http/ignored-fields.ts";
 import type { TranslatedBody } from "../http/version-form.ts";
 import { invalid } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { insteadOf, isAlwaysMet, isForeignSetting } from "./ignored-settings.ts";
 
-/**
- * The bodies in which clients send a cluster: with its fields at the top level, in `cluster`, or in `cluster_info` with
- * further settings beside it; and with `label`, text or array, for `labels`.
- */
 const WRAPPERS: readonly string[] = ["cluster", "cluster_info"];
 
 /** The fields that a request can set, and those that only replies have. */

@@ -1,9 +1,3 @@
-import { Type, type Static } from "typebox";
-import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
-import { isoSeconds } from "../lib/clock.ts";
-import type { WaitingReason } from "./queue/waiting-reason.ts";
-import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/command-row.ts";
-
 /**
  * The command object of §2.2, the same for every type: what differs by type is inside `command`.
  *
@@ -14,6 +8,12 @@ import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/comman
  * | `cancelling` | `cancelled` |
  * | `done`, `error`, `cancelled` | nothing: these are final |
  */
+import { Type, type Static } from "typebox";
+import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
+import { isoSeconds } from "../lib/clock.ts";
+import type { WaitingReason } from "./queue/waiting-reason.ts";
+import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/command-row.ts";
+
 const commandFields = {
   id: Id,
   uid: Type.Integer({ description: "The same as user_id" }),

@@ -16,9 +16,9 @@ afterAll(() => logs.stop());
 const given = useServer({
   driver: {
     ...stubDriver,
-    async commandLine(run, place) {
-      const line = await stubDriver.commandLine(run, place);
-      return { ...line, env: { ...line.env, EVENT_LOG: join(place.eventLogFolder, place.applicationId) } };
+    async commandLine(run, folders) {
+      const line = await stubDriver.commandLine(run, folders);
+      return { ...line, env: { ...line.env, EVENT_LOG: join(folders.eventLogFolder, folders.applicationId) } };
     },
     followProgress:
       ({ eventLog: path }, accountId) =>

@@ -141,7 +141,7 @@ describe("a script in the account's own folder", () => {
   });
 });
 
-describe("other places", () => {
+describe("other addresses", () => {
   test.each([
     ["hdfs://host/x.py", /hdfs_http_address/],
     ["http://example.test/x.py", /^script_location cannot be read: the URI must begin with/],

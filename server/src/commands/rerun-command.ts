@@ -26,7 +26,7 @@ export const rerunCommand = operation({
   tag: "Commands",
   method: "POST",
   paths: { "v1.2": "/commands/:command_id/rerun" },
-  access: { permission: OBJECT_PERMISSIONS.cluster.submit, judges: ["cluster"] },
+  access: { permission: OBJECT_PERMISSIONS.cluster.submit, authorises: ["cluster"] },
   params: CommandParams,
   reply: Command,
 

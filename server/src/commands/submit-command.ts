@@ -85,7 +85,7 @@ export const submitCommand = operation({
   access: {
     permission: OBJECT_PERMISSIONS.cluster.submit,
     largeBody: SUBMISSION_BODY,
-    judges: ["cluster"],
+    authorises: ["cluster"],
   },
   body: SubmissionBody,
   example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },

@@ -15,9 +15,9 @@ import { outcomeServices, type OutcomeServices } from "../commands/outcome-servi
 import { endBetweenAttempts } from "../commands/store/queue.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
 import type { WithFolders } from "../folders/contract.ts";
-import { folderFinder, folders } from "../folders/find-place.ts";
+import { folderFinder, folders } from "../folders/find-by-location.ts";
 import type { WithFolderContents } from "../notebooks/contract.ts";
-import { noteFinder } from "../notebooks/note-finder.ts";
+import { notebookFinder } from "../notebooks/notebook-finder.ts";
 import { SentContents, type WithSentContents } from "../notebooks/sent-contents.ts";
 import { folderContents } from "../notebooks/store/folder-contents.ts";
 import type { NodeParts } from "./node.ts";
@@ -88,7 +88,7 @@ export function composeServices(
     config,
     accountSettings,
     addAccountDefaults: addDefaultCluster,
-    objectFinders: { cluster: clusterFinder, folder: folderFinder, note: noteFinder },
+    objectFinders: { cluster: clusterFinder, folder: folderFinder, note: notebookFinder },
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,

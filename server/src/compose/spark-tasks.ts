@@ -45,8 +45,8 @@ function processesOf({ servers }: SqlService, standbys: StandbyDrivers, metastor
   ];
 }
 
-const CATALOGS_AT_ONCE = 16;
+const CATALOG_CONCURRENCY = 16;
 
 async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
-  while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
+  while ((await databases.dropOrphans(CATALOG_CONCURRENCY)) === CATALOG_CONCURRENCY);
 }

@@ -24,7 +24,7 @@ import { sparkDriver } from "../commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "../commands/programs/standby-drivers.ts";
 import { runsForAccount } from "../commands/store/in-use.ts";
 import { openSql, type SqlService } from "../commands/sql/sql-executor.ts";
-import type { ContributionsOf } from "../commands/execution/spark-place.ts";
+import type { ContributionsOf } from "../commands/execution/spark-scope.ts";
 import { composeControlGroups, composeSandbox } from "./isolation.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -242,9 +242,9 @@ function setUpSpark(
   log: Log,
   showProgress: ShowProgress | undefined,
 ): SparkSetUp {
-  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
+  const homes = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const warn = (message: string): void => log.warn(message);
-  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), {
+  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...homes, signal, progress, warn }), {
     log,
     showProgress,
   });

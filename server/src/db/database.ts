@@ -1,3 +1,8 @@
+/**
+ * The only access to PostgreSQL. Slices get a client from `asAccount` (row-level security shows only that account's
+ * rows) or from `asSystem` (the owner: identity checks, tasks and the operator). Connections are pipelined: statements
+ * that are sent together cost one round trip, so `begin` is free, and so is the end of a read.
+ */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import { integersAsNumbers } from "./integers-as-numbers.ts";
 import { inOneWrite, StatementNames } from "./statement-sending.ts";
@@ -13,11 +18,6 @@ import {
 } from "./store-fault.ts";
 import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 
-/**
- * The only access to PostgreSQL. Slices get a client from `asAccount` (row-level security shows only that account's
- * rows) or from `asSystem` (the owner: identity checks, tasks and the operator). Connections are pipelined: statements
- * that are sent together cost one round trip, so `begin` is free, and so is the end of a read.
- */
 export interface Queryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }

@@ -1,3 +1,4 @@
+/** An external PostgreSQL as in DATABASE_URL: our login has only the privileges that its administrator granted. */
 import { randomBytes } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -5,7 +6,6 @@ import { cloneDatabase, type TestDatabase } from "../../test/support/test-databa
 import { openDatabase } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
-/** An external PostgreSQL as in DATABASE_URL: our login has only the privileges that its administrator granted. */
 let database: TestDatabase;
 let login: string;
 

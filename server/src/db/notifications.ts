@@ -1,12 +1,12 @@
-import { Client, type ClientConfig } from "pg";
-import type { Log } from "../lib/log.ts";
-import { KEEP_ALIVE } from "./work-limits.ts";
-
 /**
  * Messages between nodes, on a separate connection and outside transactions: NOTIFY inside a transaction would
  * serialise all commits. They only make nodes react faster. A message can be lost, because PostgreSQL is unavailable or
  * no node listens, so receivers must also poll the rows.
  */
+import { Client, type ClientConfig } from "pg";
+import type { Log } from "../lib/log.ts";
+import { KEEP_ALIVE } from "./work-limits.ts";
+
 export interface Notifications {
   /** Sends soon, to all nodes including this one; repeated messages are merged. */
   publish(message: string): void;

@@ -17,7 +17,7 @@ export interface Resealed {
 
 interface SealedValue {
   /** The position of its row in the table (ctid). */
-  readonly place: string;
+  readonly position: string;
   readonly accountId: number;
   readonly sealed: Buffer;
 }
@@ -49,7 +49,7 @@ export async function reseal(
       if (stopped?.aborted === true) return { resealed, left: left + skipped.length };
       const values = await listSealedBefore(system, column, keys.newestId, batch, skipped);
       const replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
-      skipped.push(...values.flatMap(({ place }) => (replaced.has(place) ? [] : [place])));
+      skipped.push(...values.flatMap(({ position }) => (replaced.has(position) ? [] : [position])));
       resealed += replaced.size;
       found = values.length;
     } while (found === batch && skipped.length < MAX_SKIPPED);
@@ -101,12 +101,12 @@ function listSealedBefore(
   { table, column, accountColumn }: SealedColumn,
   keyId: number,
   limit: number,
-  exceptPlaces: readonly string[],
+  exceptPositions: readonly string[],
 ): Promise<SealedValue[]> {
   return system.query(
-    `select ctid::text as place, ${accountColumn} as "accountId", ${column} as sealed from ${table}
+    `select ctid::text as position, ${accountColumn} as "accountId", ${column} as sealed from ${table}
       where ${keyPrefixOf(column)} < $1 and ctid <> all($3::tid[]) order by ${keyPrefixOf(column)} limit $2`,
-    [keyPrefix(keyId), limit, exceptPlaces],
+    [keyPrefix(keyId), limit, exceptPositions],
   );
 }
 
@@ -117,13 +117,13 @@ async function replaceUnchanged(
   values: readonly (SealedValue & { readonly again: Buffer })[],
 ): Promise<Set<string>> {
   if (values.length === 0) return new Set();
-  const rows = await system.query<{ place: string }>(
+  const rows = await system.query<{ position: string }>(
     `with free as (
-       select t.ctid, n.again from unnest($1::tid[], $2::bytea[], $3::bytea[]) n (place, sealed, again)
-         join ${table} t on t.ctid = n.place and t.${column} = n.sealed
+       select t.ctid, n.again from unnest($1::tid[], $2::bytea[], $3::bytea[]) n (position, sealed, again)
+         join ${table} t on t.ctid = n.position and t.${column} = n.sealed
           for no key update of t skip locked)
-     update ${table} t set ${column} = free.again from free where t.ctid = free.ctid returning free.ctid::text as place`,
-    [values.map(({ place }) => place), values.map(({ sealed }) => sealed), values.map(({ again }) => again)],
+     update ${table} t set ${column} = free.again from free where t.ctid = free.ctid returning free.ctid::text as position`,
+    [values.map(({ position }) => position), values.map(({ sealed }) => sealed), values.map(({ again }) => again)],
   );
-  return new Set(rows.map(({ place }) => place));
+  return new Set(rows.map(({ position }) => position));
 }

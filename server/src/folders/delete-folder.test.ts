@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Call, Client } from "../../test/support/client.ts";
 import { replyDuring } from "../../test/support/during-change.ts";
-import { allow, deny, locationsIn, makePath, NOTES, setFolderPolicy, users } from "../../test/support/folders.ts";
+import {
+  allow,
+  deny,
+  locationsIn,
+  makePath,
+  NOTEBOOK_FOLDERS,
+  setFolderPolicy,
+  users,
+} from "../../test/support/folders.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
 const given = useServer();
@@ -103,14 +111,14 @@ describe("DELETE /folders/<id>", () => {
   test("also deletes a policy that is set on a notebook at the same time", async () => {
     const account = await given.account();
     const { id, location } = await makePath(account, "Common", ["a"]);
-    const note = await account.post("/notebooks", { name: "n", location });
+    const notebook = await account.post("/notebooks", { name: "n", location });
     const reply = await replyDuring(
       given,
       [
-        ["update note set has_policy = true where id = $1", [note.id]],
+        ["update note set has_policy = true where id = $1", [notebook.id]],
         [
           "insert into object_policy (account_id, source_type, source_id, elements) values ($1, 'note', $2, '[]')",
-          [account.accountId, note.id],
+          [account.accountId, notebook.id],
         ],
       ],
       account.delete(`/folders/${id}?recursive=true`),
@@ -140,9 +148,9 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
     await setFolderPolicy(admin, "Common/top/x/y", [deny(["write"], users(user))]);
     await attempt().refused(403, REFUSAL);
     await setFolderPolicy(admin, "Common/top/x/y", [allow(["write"]), deny(["read"], users(user))]);
-    const note = await admin.post("/notebooks", { name: "n", location: "Common/top/x/y" });
+    const notebook = await admin.post("/notebooks", { name: "n", location: "Common/top/x/y" });
     const policy = JSON.stringify([deny(["delete"], users(user))]);
-    await admin.put("/object_policy/policy", { source_type: "note", source_id: note.id, policy });
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: notebook.id, policy });
     await attempt().refused(403, REFUSAL);
     expect(await locationsIn(admin)).toHaveLength(3);
     await given.app.services.db.system.query("update note set owner_id = $1 where folder_id = $2", [
@@ -175,12 +183,12 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
   });
 
   test("is refused to an owner without permissions, unless the policy of the notebook allows it", async () => {
-    const note = await admin.post("/notebooks", { name: "n", location: top.location });
+    const notebook = await admin.post("/notebooks", { name: "n", location: top.location });
     const group = await admin.get("/groups/system-user");
     await admin.put(`/groups/${group.id}/svc_users/${user.membershipId}/remove`, {});
     await attempt().refused(403, REFUSAL);
     const policy = JSON.stringify([allow(["delete"], users(user))]);
-    await admin.put("/object_policy/policy", { source_type: "note", source_id: note.id, policy });
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: notebook.id, policy });
     await attempt();
   });
 
@@ -190,9 +198,9 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
     await admin.post("/groups", { name: "gardeners", roles: "gardener" });
     const gardener = await given.member(admin, { groups: ["gardeners"] });
     await makePath(admin, top.location, ["x"]);
-    const note = await admin.post("/notebooks", { name: "n", location: top.location });
+    const notebook = await admin.post("/notebooks", { name: "n", location: top.location });
     await gardener.delete(`/folders/${top.id}?recursive=true`).refused(403, REFUSAL);
-    await admin.delete(`/notebooks/${note.id}`);
+    await admin.delete(`/notebooks/${notebook.id}`);
     await gardener.delete(`/folders/${top.id}?recursive=true`);
   });
 
@@ -209,13 +217,16 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
 describe("a folder that is moved by another request while it is changed", () => {
   test.each([
     ["deleted", (user: Client, id: number) => user.delete(`/folders/${id}`)],
-    ["renamed", (user: Client, id: number) => user.put("/folders/rename", { folder_id: id, name: "b", ...NOTES })],
+    [
+      "renamed",
+      (user: Client, id: number) => user.put("/folders/rename", { folder_id: id, name: "b", ...NOTEBOOK_FOLDERS }),
+    ],
     [
       "moved",
       (user: Client) =>
-        user.put("/folders/move", { location: "Common/a", destination_location: "Common/to", ...NOTES }),
+        user.put("/folders/move", { location: "Common/a", destination_location: "Common/to", ...NOTEBOOK_FOLDERS }),
     ],
-  ])("is judged by the policies of its new place when it is %s", async (_kind, call) => {
+  ])("is authorised by the policies of its new folder when it is %s", async (_kind, call) => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     const { id } = await makePath(admin, "Common", ["a"]);
@@ -238,7 +249,11 @@ test.each([
   const account = await given.account();
   const { id } = await makePath(account, "Common", ["a"]);
   const deletion = ["delete from folder where id = $1", [id]] as const;
-  const { status, text } = await replyDuring(given, [deletion], account.call(method, path, { ...body, ...NOTES }));
+  const { status, text } = await replyDuring(
+    given,
+    [deletion],
+    account.call(method, path, { ...body, ...NOTEBOOK_FOLDERS }),
+  );
   expect([status, text]).toEqual([404, expect.stringContaining("Folder Common/a does not exist in the tree of")]);
 });
 

@@ -4,11 +4,11 @@ import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, notFound, type Fault } from "../lib/fault.ts";
 import type { WithFolderContents } from "../notebooks/contract.ts";
-import { placeOf, policyObjectOf } from "./find-place.ts";
+import { folderRefOf, policyObjectOf } from "./find-by-location.ts";
 import { folderInPath, FolderParams } from "./folder-in-request.ts";
 import { mayDeleteBelow } from "./may-delete-below.ts";
 import { deleteFolders, isEmpty, lockFolders, measureContents } from "./store/deletion.ts";
-import { readLocations } from "./store/places.ts";
+import { readLocations } from "./store/folders.ts";
 import { hasMoved, lockFolder, lockTree, readBelow } from "./store/tree.ts";
 
 /** One transaction deletes this much in about a second. Other changes of the same folders wait that long. */
@@ -57,7 +57,7 @@ export const deleteFolder = operation({
       if (!isRecursive && !(await isEmpty(tx, folder.id))) {
         throw invalid("recursive", "must be true to delete a folder that is not empty, with everything below it");
       }
-      const [location = ""] = await readLocations(tx, [placeOf(folder)]);
+      const [location = ""] = await readLocations(tx, [folderRefOf(folder)]);
       const below = await lockToDelete(tx, folder.id);
       if (!(await mayDeleteBelow(tx, { caller, scope: readable() }, locked, below))) {
         throw deny(

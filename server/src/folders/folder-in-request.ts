@@ -4,16 +4,16 @@ import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable } from "../db/database.ts";
 import { Id, MAX_INTEGER } from "../http/schema.ts";
 import { invalid, notFound, type Fault } from "../lib/fault.ts";
-import type { SoughtPlace } from "./contract.ts";
-import { findPlace, placeOf, policyObjectOf, type FolderPlace } from "./find-place.ts";
+import type { SoughtFolder } from "./contract.ts";
+import { findByLocation, folderRefOf, policyObjectOf, type ResolvedFolder } from "./find-by-location.ts";
 import { parseFolderType } from "./folder.ts";
-import { findFolder, readLocations, type FolderRow } from "./store/places.ts";
+import { findFolder, readLocations, type FolderRow } from "./store/folders.ts";
 
 export const FolderParams = Type.Object({ folder_id: Id });
 
 interface RequestContext {
   readonly reader: Queryable;
-  readonly caller: SoughtPlace["member"];
+  readonly caller: SoughtFolder["member"];
 }
 
 /** The `find` of operations on `folders/<id>`. */
@@ -30,12 +30,12 @@ export async function folderInPath({ params, reader }: { params: { folder_id: nu
 export async function folderInRequest(
   { reader, caller }: RequestContext,
   fields: Readonly<Record<string, unknown>>,
-): Promise<FolderPlace> {
+): Promise<ResolvedFolder> {
   const { folder_id: id, location, type } = fields;
   if (id === undefined && location === undefined) throw invalid("location", "is required unless folder_id is given");
-  if (id !== undefined) return placeById(reader, id);
+  if (id !== undefined) return folderById(reader, id);
   const folderType = parseFolderType(type);
-  const found = await findPlace(reader, { type: folderType, location, member: caller });
+  const found = await findByLocation(reader, { type: folderType, location, member: caller });
   if (found === undefined) throw unknownFolder(folderType, location);
   return found;
 }
@@ -53,53 +53,53 @@ interface NamedFolder {
   readonly name?: string;
 }
 
-async function placeById(reader: Queryable, id: unknown): Promise<FolderPlace> {
+async function folderById(reader: Queryable, id: unknown): Promise<ResolvedFolder> {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 1 || id > MAX_INTEGER) {
     throw invalid("folder_id", "must be the id of a folder");
   }
   const folder = await findFolder(reader, id);
   if (folder === undefined) throw notFound("Folder", id);
-  return describePlace(reader, folder);
+  return resolveFolder(reader, folder);
 }
 
-export async function describePlace(reader: Queryable, folder: FolderRow): Promise<FolderPlace> {
-  const place = placeOf(folder);
-  const [location = ""] = await readLocations(reader, [place]);
-  return { place, location, policyObject: policyObjectOf(folder), folder };
+export async function resolveFolder(reader: Queryable, folder: FolderRow): Promise<ResolvedFolder> {
+  const folderRef = folderRefOf(folder);
+  const [location = ""] = await readLocations(reader, [folderRef]);
+  return { folderRef, location, policyObject: policyObjectOf(folder), folder };
 }
 
 /** Refuses a request whose `folder_id` is not the folder that its other fields name. */
 export async function checkAgreement(
   { reader, caller }: RequestContext,
-  found: FolderPlace,
+  found: ResolvedFolder,
   given: NamedFolder,
 ): Promise<void> {
   if (given.folder_id === undefined) return;
-  if (given.type !== found.place.type) {
-    throw invalid("type", `must be ${found.place.type}, the type of the folder with this folder_id`);
+  if (given.type !== found.folderRef.type) {
+    throw invalid("type", `must be ${found.folderRef.type}, the type of the folder with this folder_id`);
   }
   if (given.location === undefined) return;
-  const named = await placesNamed({ reader, caller }, given);
-  if (!named.some(({ place }) => place.folderId === found.place.folderId)) {
+  const named = await foldersNamed({ reader, caller }, given);
+  if (!named.some(({ folderRef }) => folderRef.folderId === found.folderRef.folderId)) {
     throw invalid("folder_id", "must be the id of the folder at location: leave one of them out");
   }
 }
 
 /**
- * The existing places that a request can mean. Without `name`, `location` is the folder's own. With `name`, it is the
+ * The existing folders that a request can mean. Without `name`, `location` is the folder's own. With `name`, it is the
  * parent's, or the folder's own if it ends with `name`; both can exist, as `Common/a` and `Common/a/a` do.
  */
-export async function placesNamed(
+export async function foldersNamed(
   { reader, caller }: RequestContext,
   { location, type, name }: { location?: unknown; type: FolderType; name?: unknown },
-): Promise<FolderPlace[]> {
-  const find = (path: unknown) => findPlace(reader, { type, location: path, member: caller });
+): Promise<ResolvedFolder[]> {
+  const find = (path: unknown) => findByLocation(reader, { type, location: path, member: caller });
   if (typeof location !== "string" || typeof name !== "string") return onlyFound([await find(location)]);
   const canBeOwn = location.endsWith(`/${name}`);
   const found = await Promise.all([canBeOwn ? find(location) : undefined, find(`${location}/${name}`)]);
   return onlyFound(found);
 }
 
-function onlyFound(places: readonly (FolderPlace | undefined)[]): FolderPlace[] {
-  return places.filter((place) => place !== undefined);
+function onlyFound(folderRefs: readonly (ResolvedFolder | undefined)[]): ResolvedFolder[] {
+  return folderRefs.filter((folderRef) => folderRef !== undefined);
 }

@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { allow, deny, locationsIn, makePath, NOTES, setFolderPolicy, users } from "../../test/support/folders.ts";
+import {
+  allow,
+  deny,
+  locationsIn,
+  makePath,
+  NOTEBOOK_FOLDERS,
+  setFolderPolicy,
+  users,
+} from "../../test/support/folders.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
 const given = useServer();
@@ -18,17 +26,19 @@ describe("the policy of a folder", () => {
     // A location that does not exist looks like one with nothing to read.
     expect(await locationsIn(reader, "location=Common/other")).toEqual([]);
     expect(await locationsIn(reader, "location=Common/absent")).toEqual([]);
-    await reader.post("/folders", { name: "c", location: "Common/a", ...NOTES }).refused(403, /it needs membership/);
-    await reader.put("/folders/rename", { folder_id: id, name: "c", ...NOTES }).refused(403);
+    await reader
+      .post("/folders", { name: "c", location: "Common/a", ...NOTEBOOK_FOLDERS })
+      .refused(403, /it needs membership/);
+    await reader.put("/folders/rename", { folder_id: id, name: "c", ...NOTEBOOK_FOLDERS }).refused(403);
     await reader.delete(`/folders/${id}`).refused(403);
-    await writer.post("/folders", { name: "c", location: "Common/a", ...NOTES });
-    await writer.put("/folders/rename", { location: "Common/a/c", name: "d", ...NOTES });
+    await writer.post("/folders", { name: "c", location: "Common/a", ...NOTEBOOK_FOLDERS });
+    await writer.put("/folders/rename", { location: "Common/a/c", name: "d", ...NOTEBOOK_FOLDERS });
     await writer.put("/folders/move", {
       location: "Common/a/d",
       destination_location: "Common/a/b",
-      ...NOTES,
+      ...NOTEBOOK_FOLDERS,
     });
-    const out = { location: "Common/a/b/d", destination_location: "Common", ...NOTES };
+    const out = { location: "Common/a/b/d", destination_location: "Common", ...NOTEBOOK_FOLDERS };
     await writer.put("/folders/move", out).refused(403, /it needs membership/);
     const [known, unknown] = [
       await writer.put("/folders/move", { ...out, destination_location: "Common/other" }).refused(403),
@@ -49,9 +59,11 @@ describe("the policy of a folder", () => {
     await user.get(`/folders/${id}`).refused(403, /policy of the folder denies read/);
     await user.get(`/folders/987654321`).refused(404);
     await user.delete(`/folders/${id}`).refused(403, /denies write/);
-    await user.put("/folders/rename", { folder_id: id, name: "c", ...NOTES }).refused(403, /denies write/);
-    await user.post("/folders", { name: "c", location: "Common/a/b", ...NOTES }).refused(403, /denies write/);
-    const move = { location: "Common/other", destination_location: "Common/a", ...NOTES };
+    await user.put("/folders/rename", { folder_id: id, name: "c", ...NOTEBOOK_FOLDERS }).refused(403, /denies write/);
+    await user
+      .post("/folders", { name: "c", location: "Common/a/b", ...NOTEBOOK_FOLDERS })
+      .refused(403, /denies write/);
+    const move = { location: "Common/other", destination_location: "Common/a", ...NOTEBOOK_FOLDERS };
     await user.put("/folders/move", move).refused(403, /denies write/);
     expect(await locationsIn(user)).toEqual(["Common/other"]);
     expect(await locationsIn(user, "location=Common")).toEqual(["Common/other"]);
@@ -87,9 +99,17 @@ describe("the policy of a folder", () => {
     await makePath(admin, "Common", ["closed"]);
     await makePath(admin, "Common", ["a", "b"]);
     await setFolderPolicy(admin, "Common/closed", [deny(["read"], users(user))]);
-    await admin.put("/folders/move", { location: "Common/a", destination_location: "Common/closed", ...NOTES });
+    await admin.put("/folders/move", {
+      location: "Common/a",
+      destination_location: "Common/closed",
+      ...NOTEBOOK_FOLDERS,
+    });
     expect(await locationsIn(user)).toEqual([]);
-    await admin.put("/folders/move", { location: "Common/closed/a/b", destination_location: "Common", ...NOTES });
+    await admin.put("/folders/move", {
+      location: "Common/closed/a/b",
+      destination_location: "Common",
+      ...NOTEBOOK_FOLDERS,
+    });
     expect(await locationsIn(user)).toEqual(["Common/b"]);
   });
 });
@@ -111,18 +131,18 @@ describe("the home of another member", () => {
     const { id } = await makePath(owner, home, ["a", "b"]);
     expect((await other.get(`/folders/${id}`)).location).toBe(`${home}/a/b`);
     const refused = /needs a policy that allows it/;
-    await other.post("/folders", { name: "x", location: home, ...NOTES }).refused(403, refused);
-    await other.post("/folders", { name: "x", location: `${home}/a`, ...NOTES }).refused(403, refused);
-    await other.put("/folders/rename", { folder_id: id, name: "x", ...NOTES }).refused(403, refused);
+    await other.post("/folders", { name: "x", location: home, ...NOTEBOOK_FOLDERS }).refused(403, refused);
+    await other.post("/folders", { name: "x", location: `${home}/a`, ...NOTEBOOK_FOLDERS }).refused(403, refused);
+    await other.put("/folders/rename", { folder_id: id, name: "x", ...NOTEBOOK_FOLDERS }).refused(403, refused);
     await other.delete(`/folders/${id}`).refused(403, refused);
     await setFolderPolicy(other, `${home}/a`, []).refused(403, refused);
-    await other.post("/folders", { name: "mine", ...NOTES });
-    const move = { location: `Users/${other.email}/mine`, destination_location: `${home}/a`, ...NOTES };
+    await other.post("/folders", { name: "mine", ...NOTEBOOK_FOLDERS });
+    const move = { location: `Users/${other.email}/mine`, destination_location: `${home}/a`, ...NOTEBOOK_FOLDERS };
     await other.put("/folders/move", move).refused(403, refused);
     await setFolderPolicy(owner, `${home}/a`, [allow(["write"], users(other))]);
     expect((await other.put("/folders/move", move)).folder.location).toBe(`${home}/a/mine`);
-    await other.post("/folders", { name: "x", location: home, ...NOTES }).refused(403, refused);
-    await admin.post("/folders", { name: "by-admin", location: home, ...NOTES });
+    await other.post("/folders", { name: "x", location: home, ...NOTEBOOK_FOLDERS }).refused(403, refused);
+    await admin.post("/folders", { name: "by-admin", location: home, ...NOTEBOOK_FOLDERS });
   });
 });
 

@@ -1,15 +1,15 @@
+/**
+ * Folders of notebooks (`notes`) and of dashboards (`notebook_dashboards`), two separate trees (§4.11). The roots
+ * `Common` and `Users/<e-mail>` always exist and cannot be changed, but they can have policies.
+ */
 import { Type, type Static } from "typebox";
 import type { FolderType } from "../access/policy/policy.ts";
 import { Id, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
-import type { FolderRow } from "./store/places.ts";
+import type { FolderRow } from "./store/folders.ts";
 
-/**
- * Folders of notebooks (`notes`) and of dashboards (`notebook_dashboards`), two separate trees (§4.11). The roots
- * `Common` and `Users/<e-mail>` always exist and cannot be changed, but they can have policies.
- */
 export const FOLDER_TYPES = ["notes", "notebook_dashboards"] as const satisfies readonly FolderType[];
 
 export const FolderTypeField = OneOf(FOLDER_TYPES, {

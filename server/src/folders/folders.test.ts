@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { locationsIn, makePath, NOTES } from "../../test/support/folders.ts";
+import { locationsIn, makePath, NOTEBOOK_FOLDERS } from "../../test/support/folders.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer();
@@ -9,7 +9,11 @@ const deepNames = (count: number): string[] => Array.from({ length: count }, (_,
 describe("POST /folders", () => {
   test("replies with the folder and its full path", async () => {
     const account = await given.account();
-    const { status, folder } = await account.post("/folders", { name: "reports", location: "Common", ...NOTES });
+    const { status, folder } = await account.post("/folders", {
+      name: "reports",
+      location: "Common",
+      ...NOTEBOOK_FOLDERS,
+    });
     expect(status).toBe("success");
     expect(folder).toEqual({
       id: expect.any(Number),
@@ -24,7 +28,7 @@ describe("POST /folders", () => {
 
   test("creates the folder in the caller's own home by default", async () => {
     const account = await given.account();
-    const { folder } = await account.post("/folders", { name: "mine", ...NOTES });
+    const { folder } = await account.post("/folders", { name: "mine", ...NOTEBOOK_FOLDERS });
     expect(folder.location).toBe(`Users/${account.email}/mine`);
     expect(await locationsIn(account, `type=notes&location=Users/${account.email.toUpperCase()}`)).toEqual([
       folder.location,
@@ -35,30 +39,32 @@ describe("POST /folders", () => {
     const account = await given.account({ email: "one@home.example" });
     await makePath(account, "Users/one@home.example", ["two"]);
     const member = await given.member(account, { email: "one@home.example/two", groups: ["system-user"] });
-    const { folder } = await member.post("/folders", { name: "inside", ...NOTES });
+    const { folder } = await member.post("/folders", { name: "inside", ...NOTEBOOK_FOLDERS });
     expect(folder.location).toBe("Users/one@home.example/two/inside");
     expect(await member.get(`/folders/${folder.id}`)).toEqual(folder);
-    const renamed = await member.put("/folders/rename", { folder_id: folder.id, name: "other", ...NOTES });
+    const renamed = await member.put("/folders/rename", { folder_id: folder.id, name: "other", ...NOTEBOOK_FOLDERS });
     expect(renamed.folder.location).toBe("Users/one@home.example/two/other");
-    const note = await member.post("/notebooks", { name: "mine" });
-    expect(note.location).toBe("Users/one@home.example/two");
+    const notebook = await member.post("/notebooks", { name: "mine" });
+    expect(notebook.location).toBe("Users/one@home.example/two");
     expect(await locationsIn(account, "location=Users/one@home.example/two")).toEqual([]);
   });
 
   test("a name is unique in its location and tree, and case matters", async () => {
     const account = await given.account();
     await makePath(account, "Common", ["a", "b"]);
-    await account.post("/folders", { name: "a", location: "Common", ...NOTES }).refused(409, /folder named a/);
-    await account.post("/folders", { name: "b", location: "Common/a", ...NOTES }).refused(409);
+    await account
+      .post("/folders", { name: "a", location: "Common", ...NOTEBOOK_FOLDERS })
+      .refused(409, /folder named a/);
+    await account.post("/folders", { name: "b", location: "Common/a", ...NOTEBOOK_FOLDERS }).refused(409);
     await makePath(account, "Common", ["A"]);
     await makePath(account, "Common", ["b"]);
-    await account.post("/folders", { name: "a", ...NOTES });
+    await account.post("/folders", { name: "a", ...NOTEBOOK_FOLDERS });
     await account.post("/folders", { name: "a", location: "Common", type: "notebook_dashboards" });
   });
 
   test("only one of several concurrent creations of the same folder succeeds", async () => {
     const account = await given.account();
-    const body = { name: "same", location: "Common", ...NOTES };
+    const body = { name: "same", location: "Common", ...NOTEBOOK_FOLDERS };
     const replies = await Promise.all([1, 2, 3, 4].map(() => account.post("/folders", body).reply()));
     expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(["200", "409", "409", "409"]);
   });
@@ -66,8 +72,10 @@ describe("POST /folders", () => {
   test("folders are at most 32 deep", async () => {
     const account = await given.account();
     const { location } = await makePath(account, "Common", deepNames(32));
-    await account.post("/folders", { name: "x", location, ...NOTES }).refused(422, /^location must be at most 31/);
-    await account.post("/folders", { name: "x", location: `${location}/y`, ...NOTES }).refused(404);
+    await account
+      .post("/folders", { name: "x", location, ...NOTEBOOK_FOLDERS })
+      .refused(422, /^location must be at most 31/);
+    await account.post("/folders", { name: "x", location: `${location}/y`, ...NOTEBOOK_FOLDERS }).refused(404);
   });
 });
 
@@ -104,14 +112,16 @@ describe("POST /folders, in an account without folders,", () => {
     [{ location: ["Common"] }, /^location must be a string/],
     [{ location: `Common/${"x".repeat(10_000)}` }, /^location must have at most/],
   ])("refuses a request that breaks the rule $1", async (change, message) => {
-    await account.post("/folders", { name: "a", location: "Common", ...NOTES, ...change }).refused(422, message);
+    await account
+      .post("/folders", { name: "a", location: "Common", ...NOTEBOOK_FOLDERS, ...change })
+      .refused(422, message);
     expect(await locationsIn(account, "")).toEqual([]);
   });
 
   test.each(["Common/absent", "Users/nobody@example.test", "Common/a/b/c"])(
     "answers 404 for the unknown parent %s",
     async (location) => {
-      await account.post("/folders", { name: "a", location, ...NOTES }).refused(404);
+      await account.post("/folders", { name: "a", location, ...NOTEBOOK_FOLDERS }).refused(404);
     },
   );
 });
@@ -152,7 +162,11 @@ describe("PUT /folders/rename", () => {
   test("changes the locations of everything below", async () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["top", "middle", "leaf"]);
-    const { status, folder } = await account.put("/folders/rename", { location: "Common/top", name: "new", ...NOTES });
+    const { status, folder } = await account.put("/folders/rename", {
+      location: "Common/top",
+      name: "new",
+      ...NOTEBOOK_FOLDERS,
+    });
     expect([status, folder.name, folder.location]).toEqual(["success", "new", "Common/new"]);
     expect((await account.get(`/folders/${id}`)).location).toBe("Common/new/middle/leaf");
     await account.get("/folders?location=Common/top").refused(404);
@@ -163,12 +177,12 @@ describe("PUT /folders/rename", () => {
   test("accepts the id as text, alone or with the location that it belongs to", async () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["a"]);
-    await account.put("/folders/rename", { folder_id: String(id), name: "b", ...NOTES });
+    await account.put("/folders/rename", { folder_id: String(id), name: "b", ...NOTEBOOK_FOLDERS });
     const { folder } = await account.put("/folders/rename", {
       folder_id: id,
       location: "Common/b",
       name: "c",
-      ...NOTES,
+      ...NOTEBOOK_FOLDERS,
     });
     expect(folder).toMatchObject({ id, location: "Common/c" });
   });
@@ -177,7 +191,8 @@ describe("PUT /folders/rename", () => {
     const account = await given.account();
     const { id } = await makePath(account, "Common", ["a"]);
     await makePath(account, "Common", ["b"]);
-    const rename = (body: object) => account.put("/folders/rename", { folder_id: id, name: "c", ...NOTES, ...body });
+    const rename = (body: object) =>
+      account.put("/folders/rename", { folder_id: id, name: "c", ...NOTEBOOK_FOLDERS, ...body });
     await rename({ location: "Common/b" }).refused(422, /^folder_id must be the id of the folder at location/);
     await rename({ location: "Common/absent" }).refused(422, /^folder_id/);
     await rename({ location: "Common" }).refused(422, /^folder_id/);
@@ -189,8 +204,10 @@ describe("PUT /folders/rename", () => {
     const account = await given.account();
     await makePath(account, "Common", ["a"]);
     await makePath(account, "Common", ["b"]);
-    await account.put("/folders/rename", { location: "Common/a", name: "b", ...NOTES }).refused(409, /named b/);
-    await account.put("/folders/rename", { location: "Common/a", name: "a", ...NOTES });
+    await account
+      .put("/folders/rename", { location: "Common/a", name: "b", ...NOTEBOOK_FOLDERS })
+      .refused(409, /named b/);
+    await account.put("/folders/rename", { location: "Common/a", name: "a", ...NOTEBOOK_FOLDERS });
   });
 });
 
@@ -213,7 +230,7 @@ describe("PUT /folders/rename that is refused", () => {
     [{ folder_id: "abc" }, 422, /^folder_id/],
     [{ type: "notebook_dashboards" }, 404, undefined],
   ] as const)("answers $1 and changes nothing: $0", async (change, status, message) => {
-    const body = { location: "Common/a", name: "new", ...NOTES, ...change };
+    const body = { location: "Common/a", name: "new", ...NOTEBOOK_FOLDERS, ...change };
     await account.put("/folders/rename", body).refused(status, message);
     expect(await locationsIn(account, "")).toEqual(["Common/a"]);
   });

@@ -3,10 +3,10 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { unknownFolder } from "../access/policy/unknown-object.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
-import { findPlace, placeOf } from "./find-place.ts";
+import { findByLocation, folderRefOf } from "./find-by-location.ts";
 import { Folder, folderObject, FolderTypeField, LocationField } from "./folder.ts";
 import { listChildren, listFolders as listTree } from "./store/lists.ts";
-import { readLocations } from "./store/places.ts";
+import { readLocations } from "./store/folders.ts";
 
 export const listFolders = operation({
   id: "folder_list",
@@ -29,17 +29,18 @@ export const listFolders = operation({
     const page = pageOf(query);
     const scope = readable();
     const { location, type = "notes" } = query;
-    const parent = location === undefined ? undefined : await findPlace(reader, { type, location, member: caller });
+    const parent =
+      location === undefined ? undefined : await findByLocation(reader, { type, location, member: caller });
     // Callers whom only policies admit get an empty list instead, so they do not learn which folders exist.
-    if (location !== undefined && parent === undefined && scope.byTable) throw unknownFolder(type, location);
+    if (location !== undefined && parent === undefined && scope.byPermission) throw unknownFolder(type, location);
     const rows =
       location === undefined
         ? await listTree(reader, scope, type, page)
         : parent === undefined
           ? []
-          : await listChildren(reader, scope, parent.place, page);
+          : await listChildren(reader, scope, parent.folderRef, page);
     const shown = shownRows(page, rows);
-    const locations = await readLocations(reader, shown.map(placeOf));
+    const locations = await readLocations(reader, shown.map(folderRefOf));
     return {
       paging_info: pagingInfo(page, rows),
       folders: shown.map((row, index) => folderObject(row, locations[index] ?? "")),

@@ -1,10 +1,10 @@
-import { invalid } from "../lib/fault.ts";
-import { isLocationName } from "../lib/location-name.ts";
-
 /**
  * Locations: `Common/a/b` and `Users/<e-mail>/a/b`. The roots `Common` and `Users/<e-mail>` have no rows; every member
  * has a home. Some old users have slashes in their e-mail addresses: no location names their homes.
  */
+import { invalid } from "../lib/fault.ts";
+import { isLocationName } from "../lib/location-name.ts";
+
 export interface Location {
   /** Null: `Common`. */
   readonly email: string | null;

@@ -22,7 +22,7 @@ export async function mayDeleteBelow(
     ...scope,
     isFiltered: true,
     // In another member's home, only policies allow writing.
-    byTable: !isForeignHome && isPermitted(row, caller),
+    byPermission: !isForeignHome && isPermitted(row, caller),
   });
   const { folder, note, dashboard } = OBJECT_PERMISSIONS;
   if (await hasProtectedFolder(tx, scopeFor(folder.write), tree, below)) return false;

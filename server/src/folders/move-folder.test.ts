@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { locationsIn, makePath, NOTES } from "../../test/support/folders.ts";
+import { locationsIn, makePath, NOTEBOOK_FOLDERS } from "../../test/support/folders.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer();
 
 const move = (account: AccountClient, location: string, destination: string) =>
-  account.put("/folders/move", { location, destination_location: destination, ...NOTES });
+  account.put("/folders/move", { location, destination_location: destination, ...NOTEBOOK_FOLDERS });
 
 const everyLocation = async (account: AccountClient): Promise<string[]> => (await locationsIn(account)).toSorted();
 
@@ -80,7 +80,7 @@ describe("PUT /folders/move", () => {
   test.each(["location", "destination_location", "type"])("needs %s", async (field) => {
     const account = await given.account();
     await makePath(account, "Common", ["a"]);
-    const body = { location: "Common/a", destination_location: "Common", ...NOTES, [field]: null };
+    const body = { location: "Common/a", destination_location: "Common", ...NOTEBOOK_FOLDERS, [field]: null };
     await account.put("/folders/move", body).refused(422, new RegExp(`^${field} .*is required`));
   });
 
@@ -98,7 +98,9 @@ describe("PUT /folders/move", () => {
     await account.delete(`/folders/${folders[0].id}`);
     expect(tree).toBe("Common/t1/t2/t3");
     expect((await move(account, "Common/t1", deep(30))).folder.location).toBe(`${deep(30)}/t1`);
-    await account.post("/folders", { name: "x", location: `${deep(30)}/t1/t2`, ...NOTES }).refused(422, /^location/);
+    await account
+      .post("/folders", { name: "x", location: `${deep(30)}/t1/t2`, ...NOTEBOOK_FOLDERS })
+      .refused(422, /^location/);
     // The levels that have been moved below d30 count for the folders above it too.
     await makePath(account, "Common", ["one"]);
     await move(account, "Common/d1", "Common/one").refused(422, /^destination_location/);
@@ -117,7 +119,7 @@ describe("PUT /folders/move", () => {
     await move(account, "Common/a/top", "Common").refused(422, /^location must be .* at most 10000 folders below/);
     expect((await account.get(`/folders/${id}`)).location).toBe("Common/a/top");
     expect(await wrongAncestors(account)).toEqual([]);
-    await account.put("/folders/rename", { folder_id: id, name: "big", ...NOTES });
+    await account.put("/folders/rename", { folder_id: id, name: "big", ...NOTEBOOK_FOLDERS });
     await system.query("delete from folder where account_id = $1 and name = 'f7'", [account.accountId]);
     await move(account, "Common/a/big", "Common");
     expect(await wrongAncestors(account)).toEqual([]);
@@ -157,8 +159,12 @@ describe("PUT /folders/move", () => {
       move(account, "Common/a/b", "Common/c/d").reply(),
       move(account, "Common/c/d", "Common/a").reply(),
       account.delete(`/folders/${folders[0].id}?recursive=true`).reply(),
-      ...[1, 2, 3].map((name) => account.post("/folders", { name, location: "Common/a/b", ...NOTES }).reply()),
-      ...[1, 2, 3].map((name) => account.post("/folders", { name, location: "Common/c/d", ...NOTES }).reply()),
+      ...[1, 2, 3].map((name) =>
+        account.post("/folders", { name, location: "Common/a/b", ...NOTEBOOK_FOLDERS }).reply(),
+      ),
+      ...[1, 2, 3].map((name) =>
+        account.post("/folders", { name, location: "Common/c/d", ...NOTEBOOK_FOLDERS }).reply(),
+      ),
     ]);
     for (const { status, text } of replies) expect([200, 404, 422], text).toContain(status);
     const locations = await everyLocation(account);

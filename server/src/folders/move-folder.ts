@@ -1,12 +1,12 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
-import type { Place } from "../access/policy/policy.ts";
+import type { FolderRef } from "../access/policy/policy.ts";
 import { refusalOfUnknown, unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import { shownValue } from "../lib/shown-value.ts";
-import { findPlace, placeOf, policyObjectOf } from "./find-place.ts";
+import { findByLocation, folderRefOf, policyObjectOf } from "./find-by-location.ts";
 import { folderInRequest } from "./folder-in-request.ts";
 import {
   FolderReply,
@@ -18,8 +18,8 @@ import {
   rootUnchangeable,
 } from "./folder.ts";
 import { MAX_DEPTH } from "./location.ts";
-import { lockParent, readLocations } from "./store/places.ts";
-import { hasMoved, lockFolder, lockTree, moveFolder as updatePlace, readBelow } from "./store/tree.ts";
+import { lockParent, readLocations } from "./store/folders.ts";
+import { hasMoved, lockFolder, lockTree, moveFolder as updateFolder, readBelow } from "./store/tree.ts";
 
 /** A move rewrites the ancestors of all of them in one transaction, in well under a second. */
 const MAX_FOLDERS_BELOW = 10_000;
@@ -50,7 +50,7 @@ export const moveFolder = operation({
   },
 
   async handle({ found: { folder }, body, reader, caller, authorise, deny, change }) {
-    const destination = await findPlace(reader, {
+    const destination = await findByLocation(reader, {
       type: parseFolderType(body.type),
       location: body.destination_location,
       field: "destination_location",
@@ -71,12 +71,12 @@ export const moveFolder = operation({
       if (hasMoved(folder, locked)) {
         await authorise(policyObjectOf(locked), "move", OBJECT_PERMISSIONS.folder.move, tx);
       }
-      const [before = ""] = await readLocations(tx, [placeOf(locked)]);
-      const isThere = await prepareDestination(tx, locked.id, destination.place);
+      const [before = ""] = await readLocations(tx, [folderRefOf(locked)]);
+      const isThere = await prepareDestination(tx, locked.id, destination.folderRef);
       if (!isThere) throw unknownDestination(body.destination_location);
-      const moved = await updatePlace(tx, locked.id, destination.place);
+      const moved = await updateFolder(tx, locked.id, destination.folderRef);
       if (moved === undefined) throw nameTaken(locked.name);
-      const [after = ""] = await readLocations(tx, [placeOf(moved)]);
+      const [after = ""] = await readLocations(tx, [folderRefOf(moved)]);
       audit.object = `folder/${locked.id}`;
       audit.detail = { before: { location: before }, after: { location: after } };
       return folderReply(moved, after);
@@ -85,7 +85,7 @@ export const moveFolder = operation({
 });
 
 /** Checks that the folder may move there, and locks the new parent. False: the parent has been deleted. */
-async function prepareDestination(tx: Tx, id: number, { folderId }: Place): Promise<boolean> {
+async function prepareDestination(tx: Tx, id: number, { folderId }: FolderRef): Promise<boolean> {
   const below = await readBelow(tx, id, MAX_FOLDERS_BELOW);
   if (below === undefined) {
     throw invalid(

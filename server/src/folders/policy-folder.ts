@@ -7,9 +7,9 @@ import { unknownFolder } from "../access/policy/unknown-object.ts";
 import type { Queryable } from "../db/database.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
-import type { FolderPlace } from "./find-place.ts";
+import type { ResolvedFolder } from "./find-by-location.ts";
 import { FolderTypeField, LocationField, parseFolderType } from "./folder.ts";
-import { folderInRequest, placesNamed } from "./folder-in-request.ts";
+import { folderInRequest, foldersNamed } from "./folder-in-request.ts";
 
 /** The fields that name the folder or root whose policy is set or viewed. */
 export const PolicyFolderFields = {
@@ -43,13 +43,13 @@ interface RequestContext {
 export async function findPolicyFolder(
   context: RequestContext,
   fields: Readonly<Record<string, unknown>>,
-): Promise<FolderPlace> {
+): Promise<ResolvedFolder> {
   const { folder_id: id, location, name, type } = fields;
   if (id !== undefined || name === undefined || location === undefined) {
     return withHomeOwner(context.caller, await folderInRequest(context, fields));
   }
   const folderType = parseFolderType(type);
-  const [found, another] = await placesNamed(context, { location, name, type: folderType });
+  const [found, another] = await foldersNamed(context, { location, name, type: folderType });
   if (found === undefined) throw unknownFolder(folderType, location, name);
   if (another !== undefined) {
     throw invalid(
@@ -64,8 +64,8 @@ export async function findPolicyFolder(
  * Members with the permission to set policies are treated as owners of their home, so that they can undo a policy that
  * locks them out.
  */
-function withHomeOwner(caller: Caller, found: FolderPlace): FolderPlace {
-  const { folderId, homeId } = found.place;
+function withHomeOwner(caller: Caller, found: ResolvedFolder): ResolvedFolder {
+  const { folderId, homeId } = found.folderRef;
   const isOwnHome = folderId === null && homeId === caller.membershipId;
   if (!isOwnHome || !isPermitted(OBJECT_PERMISSIONS.folder.manage, caller)) return found;
   return { ...found, policyObject: { ...found.policyObject, ownerId: homeId } };

@@ -3,8 +3,8 @@ import { operation } from "../access/operation.ts";
 import type { PermissionRow } from "../access/permission.ts";
 import { Id } from "../http/schema.ts";
 import { checkLocationName, LocationName } from "../lib/location-name.ts";
-import { policyObjectOf } from "./find-place.ts";
-import { checkAgreement, describePlace, folderInRequest, unknownInRequest } from "./folder-in-request.ts";
+import { policyObjectOf } from "./find-by-location.ts";
+import { checkAgreement, resolveFolder, folderInRequest, unknownInRequest } from "./folder-in-request.ts";
 import { FolderReply, folderReply, FolderTypeField, LocationField, nameTaken, rootUnchangeable } from "./folder.ts";
 import { hasMoved, lockFolder, renameFolder as updateName } from "./store/tree.ts";
 
@@ -43,7 +43,7 @@ export const renameFolder = operation({
       const locked = await lockFolder(tx, folder.id, "no key update");
       if (locked === undefined) throw unknownInRequest(named);
       if (hasMoved(folder, locked)) await authorise(policyObjectOf(locked), "move", MAY_RENAME, tx);
-      const before = await describePlace(tx, locked);
+      const before = await resolveFolder(tx, locked);
       const renamed = await updateName(tx, locked.id, name);
       if (renamed === undefined) throw nameTaken(name);
       const after = `${before.location.slice(0, before.location.length - locked.name.length)}${name}`;

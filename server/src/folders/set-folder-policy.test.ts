@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allow, deny, makePath, NOTES, setFolderPolicy, users } from "../../test/support/folders.ts";
+import { allow, deny, makePath, NOTEBOOK_FOLDERS, setFolderPolicy, users } from "../../test/support/folders.ts";
 import { useServer } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
 
@@ -16,7 +16,7 @@ describe("PUT and GET /folders/policy", () => {
       source_id: id,
       source_type: "Folder",
       location: "Common/a",
-      ...NOTES,
+      ...NOTEBOOK_FOLDERS,
       policy,
     };
     expect(await setFolderPolicy(admin, "Common/a", policy, { source_type: "Folder" })).toEqual(expected);
@@ -73,11 +73,11 @@ describe("PUT and GET /folders/policy", () => {
       expect(seen).toEqual(reply);
     }
     await member
-      .post("/folders", { name: "x", location: "Common", ...NOTES })
+      .post("/folders", { name: "x", location: "Common", ...NOTEBOOK_FOLDERS })
       .refused(403, /policy of the folder denies/);
     await member.post("/folders", { name: "x", location: "Common", type: "notebook_dashboards" }).refused(403);
     await setFolderPolicy(admin, "Common", []);
-    await member.post("/folders", { name: "x", location: "Common", ...NOTES });
+    await member.post("/folders", { name: "x", location: "Common", ...NOTEBOOK_FOLDERS });
   });
 
   test("GET accepts the fields in a JSON body", async () => {
@@ -133,11 +133,11 @@ describe("PUT and GET /folders/policy", () => {
     const member = await given.member(admin, { groups: ["system-user"] });
     const home = `Users/${member.email}`;
     await setFolderPolicy(member, home, [{ access: "deny" }]);
-    await member.post("/folders", { name: "x", location: home, ...NOTES }).refused(403);
+    await member.post("/folders", { name: "x", location: home, ...NOTEBOOK_FOLDERS }).refused(403);
     await setFolderPolicy(member, home, []);
-    await member.post("/folders", { name: "x", location: home, ...NOTES });
+    await member.post("/folders", { name: "x", location: home, ...NOTEBOOK_FOLDERS });
     const stranger = await given.member(admin);
     await setFolderPolicy(stranger, `Users/${stranger.email}`, []).refused(403);
-    await stranger.post("/folders", { name: "x", ...NOTES }).refused(403);
+    await stranger.post("/folders", { name: "x", ...NOTEBOOK_FOLDERS }).refused(403);
   });
 });

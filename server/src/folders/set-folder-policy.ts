@@ -5,7 +5,7 @@ import { parsePolicy } from "../access/policy/parse-policy.ts";
 import { PolicyInput, setPolicy } from "../access/policy/policy-changes.ts";
 import { checkAgreement, unknownInRequest } from "./folder-in-request.ts";
 import { findPolicyFolder, FolderPolicyReply, PolicyFolderFields } from "./policy-folder.ts";
-import { lockFolderExists, readLocations } from "./store/places.ts";
+import { lockFolderExists, readLocations } from "./store/folders.ts";
 
 /** §4.11. */
 export const setFolderPolicy = operation({
@@ -33,17 +33,18 @@ export const setFolderPolicy = operation({
   async handle({ found, body, reader, caller, change }) {
     const policy = parsePolicy(body.policy, "folder");
     await checkAgreement({ reader, caller }, found, body);
-    const { place, policyObject } = found;
+    const { folderRef, policyObject } = found;
     return change(async (tx, audit) => {
-      if (place.folderId !== null && !(await lockFolderExists(tx, place.folderId))) throw unknownInRequest(body);
+      if (folderRef.folderId !== null && !(await lockFolderExists(tx, folderRef.folderId)))
+        throw unknownInRequest(body);
       const shown = await setPolicy(tx, audit, policyObject, policy);
-      const [location = ""] = await readLocations(tx, [place]);
+      const [location = ""] = await readLocations(tx, [folderRef]);
       return {
         status: "success" as const,
-        source_id: place.folderId,
+        source_id: folderRef.folderId,
         source_type: "Folder" as const,
         location,
-        type: place.type,
+        type: folderRef.type,
         policy: shown,
       };
     });

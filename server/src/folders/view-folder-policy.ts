@@ -21,13 +21,13 @@ export const viewFolderPolicy = operation({
 
   async handle({ found, query, reader, caller }) {
     await checkAgreement({ reader, caller }, found, query);
-    const { place, location, policyObject } = found;
+    const { folderRef, location, policyObject } = found;
     return {
       status: "success" as const,
-      source_id: place.folderId,
+      source_id: folderRef.folderId,
       source_type: "Folder" as const,
       location,
-      type: place.type,
+      type: folderRef.type,
       policy: await shownPolicy(reader, policyObject),
     };
   },

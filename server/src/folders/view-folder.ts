@@ -1,9 +1,9 @@
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
-import { placeOf } from "./find-place.ts";
+import { folderRefOf } from "./find-by-location.ts";
 import { Folder, folderObject } from "./folder.ts";
 import { folderInPath, FolderParams } from "./folder-in-request.ts";
-import { readLocations } from "./store/places.ts";
+import { readLocations } from "./store/folders.ts";
 
 export const viewFolder = operation({
   id: "folder_view",
@@ -17,7 +17,7 @@ export const viewFolder = operation({
   find: folderInPath,
 
   async handle({ found: { folder }, reader }) {
-    const [location = ""] = await readLocations(reader, [placeOf(folder)]);
+    const [location = ""] = await readLocations(reader, [folderRefOf(folder)]);
     return folderObject(folder, location);
   },
 });

@@ -1,13 +1,13 @@
-import type { Static, TObject, TSchema } from "typebox";
-import type { ForwardedReply } from "./forwarded-reply.ts";
-import type { StreamReply, StreamType } from "./stream-reply.ts";
-import type { VersionForm } from "./version-form.ts";
-
 /**
  * An endpoint is data plus a short handler. Routing, parsing, access checks, errors and OpenAPI all read this data, so
  * an operation is described once. `Access` is the input of the product's access rules, and `Admitted` is their result
  * for the handler; this folder knows neither.
  */
+import type { Static, TObject, TSchema } from "typebox";
+import type { ForwardedReply } from "./forwarded-reply.ts";
+import type { StreamReply, StreamType } from "./stream-reply.ts";
+import type { VersionForm } from "./version-form.ts";
+
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Version = "v1" | "v1.2" | "v2";
 export type ApiPath = `/api/${string}`;

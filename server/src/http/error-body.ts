@@ -1,12 +1,12 @@
+/**
+ * §7: all errors have one format, including those of the router and the parser. Only this file knows HTTP statuses.
+ */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Type } from "typebox";
 import { Fault, type FaultCode } from "../lib/fault.ts";
 
-/**
- * §7: all errors have one format, including those of the router and the parser. Only this file knows HTTP statuses.
- */
 const STATUS: Record<FaultCode, number> = {
   malformed: 400,
   unauthenticated: 401,

@@ -17,7 +17,7 @@ export interface Gate<Access, Admission, Admitted> {
   renew(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
   /** Whether objects of the request decide about access: then `authorise` must be called with the outcome of `find`. */
-  isJudged(endpoint: Endpoint<Access, Admitted, never>): boolean;
+  checksPolicies(endpoint: Endpoint<Access, Admitted, never>): boolean;
   /** Throws the refusal (403). If nothing was found, only callers without the permission are refused. */
   authorise(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, search: Search): Promise<void>;
   /** How large a body the caller may send; called before the body is read. */

@@ -28,11 +28,11 @@ test("a user who sends many requests at once, in several accounts, has few of th
     return (await client.get("/api/v2/clusters").reply()).status;
   });
   const slots = Math.min(8, Math.max(2, availableParallelism()));
-  const mostWhileOtherAsks = async (): Promise<number> => {
+  const maxWhileOtherAsks = async (): Promise<number> => {
     await other.get("/account");
     return handled.most;
   };
-  await expect.poll(mostWhileOtherAsks).toBeGreaterThan(slots + 1); // the first requests count as long by now
+  await expect.poll(maxWhileOtherAsks).toBeGreaterThan(slots + 1); // the first requests count as long by now
   await lock.query("commit");
   expect(await Promise.all(statuses)).toEqual(Array(REQUESTS).fill(200));
   expect(handled.most).toBeLessThanOrEqual(slots + 1 + 6); // one belongs to the other user

@@ -2,8 +2,8 @@ import { isRecord } from "../lib/is-record.ts";
 
 export type FieldPath = readonly string[];
 
-const DEPTH_AT_MOST = 4;
-const WARNINGS_AT_MOST = 50;
+const MAX_DEPTH = 4;
+const MAX_WARNINGS = 50;
 const NAME_LENGTH = 64;
 
 /**
@@ -23,10 +23,10 @@ export class IgnoredFields {
   /** Adds a field with everything in it. Null and empty objects ask for nothing. */
   add(parent: FieldPath, name: string, value: unknown): void {
     if (value === null || value === undefined || this.#isMet(name, value)) return;
-    if (isRecord(value) && parent.length + 1 < DEPTH_AT_MOST) {
+    if (isRecord(value) && parent.length + 1 < MAX_DEPTH) {
       const path = [...parent, name];
       for (const inner of Object.keys(value)) this.add(path, inner, value[inner]);
-    } else if (this.#named.length < WARNINGS_AT_MOST) this.#named.push([...parent, name]);
+    } else if (this.#named.length < MAX_WARNINGS) this.#named.push([...parent, name]);
     else this.#further += 1;
   }
 

@@ -9,8 +9,8 @@ import { useServer, type Given } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
 import { limitConnections } from "./limit-connections.ts";
 
-const MOST = 50;
-const given = useServer({ settings: { HEADGATE_CONNECTIONS: String(MOST) } });
+const MAX_CONNECTIONS = 50;
+const given = useServer({ settings: { HEADGATE_CONNECTIONS: String(MAX_CONNECTIONS) } });
 const proxyFolder = mkdtempSync(join(tmpdir(), "headgate-proxy-"));
 const proxySocket = join(proxyFolder, "proxy.sock");
 const proxied = useServer({ settings: { HEADGATE_CONNECTIONS: "10", HEADGATE_PROXY_SOCKET: proxySocket } });
@@ -60,7 +60,7 @@ describe("idle connections without a token", () => {
     agent.on("free", (socket: Socket) => ports.add(socket.localPort ?? 0));
     expect((await ask()).status).toBe(200);
     await flood(given, 300);
-    await expect.poll(stillOpen).toBeLessThan(MOST);
+    await expect.poll(stillOpen).toBeLessThan(MAX_CONNECTIONS);
     expect(sockets.at(0)?.destroyed).toBe(true);
     expect((await ask()).status).toBe(200);
     expect(ports.size).toBe(1); // on the same connection as before
@@ -71,9 +71,9 @@ describe("idle connections without a token", () => {
   test("are also closed if they have sent headers but not the body", async () => {
     const account = await given.account();
     await account.get("/account");
-    await flood(given, MOST - 10, NO_BODY);
+    await flood(given, MAX_CONNECTIONS - 10, NO_BODY);
     await account.get("/account"); // once this is answered, the server has read their headers
-    await flood(given, MOST, NO_BODY);
+    await flood(given, MAX_CONNECTIONS, NO_BODY);
     await expect.poll(() => sockets.at(0)?.destroyed).toBe(true);
     await account.get("/account");
   });

@@ -64,10 +64,10 @@ describe("on loopback", () => {
 const ACTIVATE = `
 import fcntl, os, socket, sys
 copies = []
-for place in sys.argv[2].split():
-    listener = socket.socket(socket.AF_INET6 if ":" in place else socket.AF_INET)
+for address in sys.argv[2].split():
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((place, int(sys.argv[1])))
+    listener.bind((address, int(sys.argv[1])))
     listener.listen()
     copies.append(fcntl.fcntl(listener, fcntl.F_DUPFD, 30))
 for number, copy in enumerate(copies):

@@ -23,7 +23,7 @@ export function objectSearch<Access, Admission, Admitted, Services>(
   gate: Gate<Access, Admission, Admitted>,
   services: Services,
 ) {
-  const isJudged = gate.isJudged(endpoint);
+  const checksPolicies = gate.checksPolicies(endpoint);
 
   async function find(
     { params: given }: FastifyRequest,
@@ -34,7 +34,7 @@ export function objectSearch<Access, Admission, Admitted, Services>(
       const params = codecOf(endpoint).readParams(given);
       return { params, found: await endpoint.find?.({ params, ...context }, services) };
     };
-    if (!isJudged) return search();
+    if (!checksPolicies) return search();
     return authorised((outcome) => gate.authorise(endpoint, admission, outcome), search);
   }
 
@@ -61,7 +61,7 @@ export function objectSearch<Access, Admission, Admitted, Services>(
 
   /** For a GET without a body the order makes no difference, so it is searched in the handler as usual. */
   const isBeforeBody = ({ raw }: FastifyRequest): boolean =>
-    isJudged && endpoint.params !== undefined && (endpoint.method !== "GET" || hasBody(raw));
+    checksPolicies && endpoint.params !== undefined && (endpoint.method !== "GET" || hasBody(raw));
 
   return { find, beforeBody };
 }

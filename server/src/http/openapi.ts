@@ -1,13 +1,13 @@
+/**
+ * The OpenAPI 3.1 document, generated only from the endpoints' data: it describes exactly what is routed. The output is
+ * deterministic, so that the committed file can be compared.
+ */
 import type { Endpoint } from "./endpoint.ts";
 import type { OpenApiDocument, OpenApiMethod, PathItem } from "./openapi/document.ts";
 import { documentedPaths } from "./openapi/documented-paths.ts";
 import { NamedSchemas } from "./openapi/named-schemas.ts";
 import { operationEntry, refusalResponses, type AccessNote } from "./openapi/operation-entry.ts";
 
-/**
- * The OpenAPI 3.1 document, generated only from the endpoints' data: it describes exactly what is routed. The output is
- * deterministic, so that the committed file can be compared.
- */
 export interface OpenApiOptions<Access> {
   title: string;
   version: string;

@@ -1,10 +1,10 @@
-import { Type } from "typebox";
-import { Nullable } from "./schema.ts";
-
 /**
  * Paged lists in one round trip: one row more than the page is fetched, and if it exists there is a next page. A page
  * past the end is an empty list.
  */
+import { Type } from "typebox";
+import { Nullable } from "./schema.ts";
+
 export const DEFAULT_PER_PAGE = 10;
 export const MAX_PER_PAGE = 100;
 /** Keeps the offset an exact integer. */

@@ -58,7 +58,7 @@ interface IncomingBody {
  */
 export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const mostBytes = declaredBytes ?? terms.limitBytes;
+  const maxBytes = declaredBytes ?? terms.limitBytes;
   // One buffer of the reserved size: a Buffer per chunk would take a hundred times the memory of a one-byte chunk.
   let collected: Buffer = Buffer.alloc(0);
   let received = 0;
@@ -68,7 +68,7 @@ export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody):
     if (received > terms.limitBytes) throw tooLarge(terms);
     if (received > collected.length) {
       // Doubles the buffer, so that it is copied only a few times.
-      const room = Math.max(received, Math.min(2 * received, mostBytes));
+      const room = Math.max(received, Math.min(2 * received, maxBytes));
       claim.growTo(room);
       if (chunk.length === room) {
         collected = chunk;

@@ -1,9 +1,9 @@
-import type { Endpoint, Method, Version, ApiPath } from "./endpoint.ts";
-
 /**
  * All URLs of the API, computed from the endpoints: each version's own paths and aliases; every v1.2 path under v2 as
  * well (`account` also as `accounts`); and `/api/latest/…`, the newest version that has the path.
  */
+import type { Endpoint, Method, Version, ApiPath } from "./endpoint.ts";
+
 export interface Route<E> {
   method: Method;
   url: string;

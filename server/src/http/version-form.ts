@@ -1,9 +1,9 @@
-import type { TObject, TSchema } from "typebox";
-
 /**
  * The form of an operation in one version of the API, where it differs from the endpoint's own body and reply. A form
  * only translates: access, rules and behaviour are those of the endpoint in every version.
  */
+import type { TObject, TSchema } from "typebox";
+
 export interface VersionForm<Reply = unknown> {
   /** For the reference, after the description of the endpoint. */
   description?: string;

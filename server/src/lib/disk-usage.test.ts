@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { measureUsage } from "./disk-usage.ts";
 
-const LEAST_BYTES = 4096;
+const MIN_BYTES = 4096;
 const FILE_BYTES = 1_000_000;
 
 let root: string;
@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 function measure(path: string): { bytes: number; steps: number } {
-  const measuring = measureUsage(path, LEAST_BYTES);
+  const measuring = measureUsage(path, MIN_BYTES);
   for (let steps = 0; ; steps += 1) {
     const { done, value } = measuring.next();
     if (done === true) return { bytes: value, steps };

@@ -14,18 +14,18 @@ interface Progress {
 
 /**
  * The space that a folder takes on its disk. It is a generator that yields at every folder and after every few entries,
- * so that the caller can spread a large folder over time. Each file and folder counts at least `leastBytes`, because
- * even an empty one takes an inode of the disk (`bytesPerInode`). Programs may try to hide the content: by file modes,
- * by names that are not valid text, or by paths that are too long for a system call. It never throws: a part that
- * cannot be read counts as infinite.
+ * so that the caller can spread a large folder over time. Each file and folder counts at least `minBytes`, because even
+ * an empty one takes an inode of the disk (`bytesPerInode`). Programs may try to hide the content: by file modes, by
+ * names that are not valid text, or by paths that are too long for a system call. It never throws: a part that cannot
+ * be read counts as infinite.
  */
-export function* measureUsage(path: string, leastBytes: number): Generator<undefined, number> {
-  return yield* measureFolder(path, leastBytes, 0, { entries: 0 });
+export function* measureUsage(path: string, minBytes: number): Generator<undefined, number> {
+  return yield* measureFolder(path, minBytes, 0, { entries: 0 });
 }
 
 function* measureFolder(
   path: string,
-  leastBytes: number,
+  minBytes: number,
   depth: number,
   progress: Progress,
 ): Generator<undefined, number> {
@@ -34,7 +34,7 @@ function* measureFolder(
   let descriptor: number | undefined;
   try {
     descriptor = openFolder(path);
-    return yield* measureEntries(descriptor, path, leastBytes, depth, progress);
+    return yield* measureEntries(descriptor, path, minBytes, depth, progress);
   } catch (error) {
     return isGone(error) ? 0 : Infinity;
   } finally {
@@ -50,7 +50,7 @@ function isGone(error: unknown): boolean {
 function* measureEntries(
   descriptor: number,
   path: string,
-  leastBytes: number,
+  minBytes: number,
   depth: number,
   progress: Progress,
 ): Generator<undefined, number> {
@@ -64,8 +64,8 @@ function* measureEntries(
       const inside = `${here}/${entry.name}`;
       const stats = statEntry(inside, descriptor);
       if (stats === undefined) continue;
-      bytes += bytesOf(stats, leastBytes);
-      if (stats.isDirectory()) bytes += yield* measureFolder(inside, leastBytes, depth + 1, progress);
+      bytes += bytesOf(stats, minBytes);
+      if (stats.isDirectory()) bytes += yield* measureFolder(inside, minBytes, depth + 1, progress);
     }
     return bytes;
   } finally {
@@ -81,9 +81,9 @@ export function usageText(bytes: number): string {
 }
 
 /** A file with several hard links is counted in equal shares, so once in total. */
-export function bytesOf(stats: Stats, leastBytes: number): number {
+export function bytesOf(stats: Stats, minBytes: number): number {
   const names = stats.isDirectory() ? 1 : Math.max(1, stats.nlink);
-  return Math.max(leastBytes, (stats.blocks * BLOCK_BYTES) / names);
+  return Math.max(minBytes, (stats.blocks * BLOCK_BYTES) / names);
 }
 
 /**

@@ -11,9 +11,9 @@ export interface JsonLine {
 
 /**
  * Reads a file of JSON lines from its start. A last line without a newline, which a crash has cut off, is left out.
- * `mostLineBytes` bounds the memory for untrusted files: a longer line is an error.
+ * `maxLineBytes` bounds the memory for untrusted files: a longer line is an error.
  */
-export async function* readJsonLines(handle: FileHandle, mostLineBytes = Infinity): AsyncGenerator<JsonLine> {
+export async function* readJsonLines(handle: FileHandle, maxLineBytes = Infinity): AsyncGenerator<JsonLine> {
   let open: Buffer[] = [];
   let openBytes = 0;
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
@@ -25,7 +25,7 @@ export async function* readJsonLines(handle: FileHandle, mostLineBytes = Infinit
       const newline = piece.subarray(0, bytesRead).indexOf(NEWLINE, from);
       const end = newline === -1 ? bytesRead : newline;
       openBytes += end - from;
-      if (openBytes > mostLineBytes) throw new Error(`a line is longer than ${mostLineBytes} bytes`);
+      if (openBytes > maxLineBytes) throw new Error(`a line is longer than ${maxLineBytes} bytes`);
       if (newline === -1) break;
       const rest = piece.subarray(from, newline);
       const text = (open.length === 0 ? rest : Buffer.concat([...open, rest])).toString("utf8");

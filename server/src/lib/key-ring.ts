@@ -1,13 +1,13 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { Fault } from "./fault.ts";
-import { writePrivateFile } from "./private-file.ts";
-
 /**
  * Secrets at rest: AES-256-GCM under the newest key of the key file. A sealed value is `key id (4) | nonce (12) | tag
  * (16) | ciphertext`. The context (column and account) is authenticated with it, so a value that is moved to another
  * row cannot be opened. Older keys stay readable until all values are resealed.
  */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Fault } from "./fault.ts";
+import { writePrivateFile } from "./private-file.ts";
+
 export interface Key {
   id: number;
   bytes: Buffer;

@@ -1,7 +1,3 @@
-import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
-import type { Rule } from "./fault.ts";
-
 /**
  * Decides which addresses given by users (S3 endpoints, HDFS, data stores, gateways, clusters) may be connected to. A
  * client must also check every address that a name resolves to, because a name can change between its check and its
@@ -15,6 +11,10 @@ import type { Rule } from "./fault.ts";
  *
  * An IPv6 address with an embedded IPv4 address is allowed only if both are.
  */
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { Rule } from "./fault.ts";
+
 const METADATA_SERVICES = [
   "169.254.169.254", // also link-local
   "100.100.100.200",

@@ -19,7 +19,7 @@ export interface RunningTasks {
  */
 export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): RunningTasks {
   const stopped = new AbortController();
-  const loops = tasks.map((task, place) => loop(task, (place + 1) / tasks.length, log, stopped.signal));
+  const loops = tasks.map((task, index) => loop(task, (index + 1) / tasks.length, log, stopped.signal));
   return {
     async stop() {
       stopped.abort();

@@ -14,9 +14,13 @@ const code = (fields: Record<string, unknown>): Ipynb => ({
 describe("an imported .ipynb file", () => {
   test("shows its cells as paragraphs", async () => {
     const account = await given.account();
-    const note = await account.post("/notebooks/import", { name: "sales", location: "Common", notebook: pythonFile() });
-    expect(note).toMatchObject({ name: "sales", location: "Common", note_type: "spark", label: null });
-    expect(note.paragraphs).toEqual([
+    const notebook = await account.post("/notebooks/import", {
+      name: "sales",
+      location: "Common",
+      notebook: pythonFile(),
+    });
+    expect(notebook).toMatchObject({ name: "sales", location: "Common", note_type: "spark", label: null });
+    expect(notebook.paragraphs).toEqual([
       { language: "markdown", text: "# Sales\n![chart](attachment:chart.png)" },
       { language: "python", text: "import pandas as pd\n\ndf.plot()" },
       { language: "sql", text: "select 1" },
@@ -24,7 +28,7 @@ describe("an imported .ipynb file", () => {
       { language: "raw", text: "..note::\n" },
       { language: "python", text: "" },
     ]);
-    expect((await account.get(`/notebooks/${note.id}`)).paragraphs).toEqual(note.paragraphs);
+    expect((await account.get(`/notebooks/${notebook.id}`)).paragraphs).toEqual(notebook.paragraphs);
   });
 
   test.each([

@@ -1,9 +1,9 @@
+/** For every operation, the policy of the notebook decides first, then those of its folders, then the permissions. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { useServer, type MemberClient } from "../../test/support/given.ts";
 import type { Call, Client } from "../../test/support/client.ts";
 import { givenTeam, type Team } from "../../test/support/team.ts";
 
-/** For every operation, the policy of the notebook decides first, then those of its folders, then the permissions. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 let admin: Team["admin"];
@@ -59,7 +59,7 @@ async function isAdmitted(call: Call): Promise<boolean> {
 
 async function listed(client: Client): Promise<number[]> {
   const { status, body } = await client.get("/notebooks").reply();
-  return status === 403 ? [] : body.notebooks.map((note: { id: number }) => note.id);
+  return status === 403 ? [] : body.notebooks.map((notebook: { id: number }) => notebook.id);
 }
 
 describe("a member without any permission", () => {
@@ -130,8 +130,8 @@ describe("a member without any permission", () => {
     });
     await admin.post("/folders", { name: "other", location: "Common", type: "notes" });
     const { id: hidden } = await admin.post("/notebooks", { name: "hidden", location: "Common/other" });
-    const publish = (noteId: number) =>
-      outsider.post("/notebook_dashboards", { note_id: noteId, name: "b", location: "Common" });
+    const publish = (notebookId: number) =>
+      outsider.post("/notebook_dashboards", { note_id: notebookId, name: "b", location: "Common" });
     for (const [existing, absent] of [
       [outsider.get("/notebooks?location=Common/other"), outsider.get("/notebooks?location=Common/absent")],
       ...["clone", "move"].map((verb) =>
@@ -181,7 +181,7 @@ describe("a system-user", () => {
     expect(await listed(user)).toEqual([id]);
   });
 
-  test("is judged by the notebook's own policy first, then by that of the nearest folder", async () => {
+  test("is decided by the notebook's own policy first, then by that of the nearest folder", async () => {
     await setFolderPolicy("Common", [allow(["read"], to(user))]);
     await setFolderPolicy("Common/outer", [deny(["read"], to(user))]);
     await user.get(`/notebooks/${id}`).refused(403, /the policy of the folder denies read/);
@@ -241,7 +241,7 @@ describe("a clone", () => {
   });
 });
 
-test("when its folder is moved, a notebook gets the policies of the new place", async () => {
+test("when its folder is moved, a notebook gets the policies of the new parent", async () => {
   await admin.post("/folders", { name: "secret", location: "Common", type: "notes" });
   await setFolderPolicy("Common/secret", [{ access: "deny" }]);
   await user.get(`/notebooks/${id}`);

@@ -11,8 +11,8 @@ describe("POST /notebooks", () => {
   test("creates a notebook in the caller's home", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
-    const note = await user.post("/notebooks", { name: "first", paragraphs: [SQL], label: "etl" });
-    expect(note).toEqual({
+    const notebook = await user.post("/notebooks", { name: "first", paragraphs: [SQL], label: "etl" });
+    expect(notebook).toEqual({
       id: expect.any(Number),
       name: "first",
       location: `Users/${user.email}`,
@@ -23,7 +23,7 @@ describe("POST /notebooks", () => {
       created_at: expect.stringMatching(TIME),
       updated_at: expect.stringMatching(TIME),
     });
-    expect(await user.get(`/notebooks/${note.id}`)).toEqual(note);
+    expect(await user.get(`/notebooks/${notebook.id}`)).toEqual(notebook);
   });
 
   test("creates it in a folder, if the name is not taken there", async () => {
@@ -130,30 +130,33 @@ describe("PUT /notebooks/<id>/clone", () => {
   test("copies the notebook to the caller's home, or to the given folder and name", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
-    const note = await account.post("/notebooks", { name: "a", location: "Common", label: "x", paragraphs: [SQL] });
-    const clone = await user.put(`/notebooks/${note.id}/clone`);
+    const notebook = await account.post("/notebooks", { name: "a", location: "Common", label: "x", paragraphs: [SQL] });
+    const clone = await user.put(`/notebooks/${notebook.id}/clone`);
     expect(clone).toMatchObject({ name: "a", location: `Users/${user.email}`, label: "x", paragraphs: [SQL] });
-    expect(clone.id).not.toBe(note.id);
-    await user.put(`/notebooks/${note.id}/clone`).refused(409, /^name is taken/);
-    await user.put(`/notebooks/${note.id}/clone`, { name: "b/c" }).refused(422, /^name must not contain a slash/);
-    await user.put(`/notebooks/${note.id}/clone`, { location: "Common/absent" }).refused(404);
-    const named = await user.put(`/notebooks/${note.id}/clone`, { name: "b", location: "Common" });
+    expect(clone.id).not.toBe(notebook.id);
+    await user.put(`/notebooks/${notebook.id}/clone`).refused(409, /^name is taken/);
+    await user.put(`/notebooks/${notebook.id}/clone`, { name: "b/c" }).refused(422, /^name must not contain a slash/);
+    await user.put(`/notebooks/${notebook.id}/clone`, { location: "Common/absent" }).refused(404);
+    const named = await user.put(`/notebooks/${notebook.id}/clone`, { name: "b", location: "Common" });
     expect(named).toMatchObject({ name: "b", location: "Common" });
     await user.put(`/notebooks/${clone.id}`, { paragraphs: [] });
-    expect(await account.get(`/notebooks/${note.id}`)).toEqual(note);
+    expect(await account.get(`/notebooks/${notebook.id}`)).toEqual(notebook);
   });
 });
 
 describe("PUT /notebooks/<id>/move", () => {
   test("moves the notebook, and the audit event has both locations", async () => {
     const account = await given.account();
-    const note = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
-    const moved = await account.put(`/notebooks/${note.id}/move`, { location: "Common" });
-    expect(moved).toMatchObject({ id: note.id, location: "Common" });
-    expect(await account.get(`/notebooks/${note.id}`)).toMatchObject({ location: "Common", paragraphs: [SQL] });
+    const notebook = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
+    const moved = await account.put(`/notebooks/${notebook.id}/move`, { location: "Common" });
+    expect(moved).toMatchObject({ id: notebook.id, location: "Common" });
+    expect(await account.get(`/notebooks/${notebook.id}`)).toMatchObject({ location: "Common", paragraphs: [SQL] });
     const { audit_events: events } = await account.get("/api/v2/audit_events?operation=notebook_move");
     expect(events).toMatchObject([
-      { object: `note/${note.id}`, detail: { before: { location: note.location }, after: { location: "Common" } } },
+      {
+        object: `note/${notebook.id}`,
+        detail: { before: { location: notebook.location }, after: { location: "Common" } },
+      },
     ]);
   });
 

@@ -1,16 +1,16 @@
+/**
+ * Lists show exactly the notebooks, dashboards and folders that the caller may view, whatever policies there are. The
+ * tree and its policies are random, and the members have different rights.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Policy, PolicySource } from "../access/policy/policy.ts";
 import { replacePolicy } from "../access/policy/store.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
-/**
- * Lists show exactly the notebooks, dashboards and folders that the caller may view, whatever policies there are. The
- * tree and its policies are random, and the members have different rights.
- */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 const FOLDERS = 80;
-const NOTES = 60;
+const NOTEBOOKS = 60;
 /** Part of the test names, so a failure shows it. */
 const SEED = 20_261_118;
 
@@ -63,7 +63,7 @@ async function fill(type: "notes" | "notebook_dashboards", table: "note" | "dash
     if (folder !== undefined) folders.push(folder.id);
   }
   const objects: number[] = [];
-  for (let made = 0; made < NOTES; made += 1) {
+  for (let made = 0; made < NOTEBOOKS; made += 1) {
     const folder = random(5) > 0 ? pick(folders) : null;
     const values = [folder, folder === null ? pick(homes) : null, `n${made}`, pick(homes)];
     const columns = table === "note" ? "note_type, folder_id" : "folder_id";

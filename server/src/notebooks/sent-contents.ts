@@ -1,11 +1,11 @@
-import { setImmediate } from "node:timers/promises";
-import { Fault } from "../lib/fault.ts";
-
 /**
  * Limits the memory of contents that are being sent. The content of a notebook or dashboard can have tens of megabytes,
  * is read as a whole and stays in memory until the client has received it. There is a limit for each account and one
  * for this node.
  */
+import { setImmediate } from "node:timers/promises";
+import { Fault } from "../lib/fault.ts";
+
 export interface WithSentContents {
   sentContents: SentContents;
 }

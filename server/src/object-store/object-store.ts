@@ -1,12 +1,12 @@
-import type { FileHandle } from "node:fs/promises";
-import type { Readable } from "node:stream";
-import { ObjectStoreError } from "./object-store-error.ts";
-
 /**
  * The interface of all object stores: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
  * (`file-store.ts`). URIs are literal, never percent-decoded. Every failure is an `ObjectStoreError`, except the reason of
  * an aborted signal and an error of the body given to `put`.
  */
+import type { FileHandle } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { ObjectStoreError } from "./object-store-error.ts";
+
 export interface ObjectStore {
   /** The body must be read or destroyed; until then it occupies a connection or an open file. */
   get(uri: string, options?: GetOptions): Promise<StoredObject>;

@@ -1,3 +1,8 @@
+/**
+ * Nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers write
+ * to. The clocks of the database and of the third node can be set. Queries run on a stub of a Spark Connect server;
+ * refreshes have tables and a server for their folders; copies have an S3 server.
+ */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -27,11 +32,6 @@ import { servePartitionFolders, type PartitionFolders } from "./partition-folder
 import { findAllBelow, kill } from "./processes.ts";
 import { SparkServer } from "./spark-server.ts";
 
-/**
- * Nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers write
- * to. The clocks of the database and of the third node can be set. Queries run on a stub of a Spark Connect server;
- * refreshes have tables and a server for their folders; copies have an S3 server.
- */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
   readonly proxy: CutOffProxy;

@@ -1,3 +1,6 @@
+/**
+ * The S3 server of a chaos run. It answers slowly, so that faults sometimes strike while a copy has uploads open.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ObjectStore } from "../../src/object-store/object-store.ts";
 import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
@@ -7,9 +10,6 @@ import { createBucket } from "../seaweedfs/configure-seaweedfs.ts";
 import { credentials, region, startSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 import { BUCKET, destinationOf, outputsOf, sourceFiles } from "./copied-files.ts";
 
-/**
- * The S3 server of a chaos run. It answers slowly, so that faults sometimes strike while a copy has uploads open.
- */
 export interface CopyStore {
   /** For the account. */
   readonly settings: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { lateAnswersOf, neverAskedOn } from "./cut-off-answers.ts";
 import type { ChaosReport } from "./report.ts";
 
 /** A sound product stays far above this share; one that loses commands that no fault struck does not. */
-const LEAST_DONE_SHARE = 0.6;
+const MIN_DONE_SHARE = 0.6;
 
 /**
  * Everything that is wrong with a chaos run: the findings of the judge, leftover processes, and the faults, commands
@@ -43,7 +43,7 @@ export function flawsOf(
       : [`equal nodes ran unequal numbers of commands without a fault: ${calmShares.join("/")}`]),
     ...left.map((process) => `still running after the stop: ${process}`),
     ...Object.entries(faults).flatMap(([name, times]) => (times === 0 ? [`fault that never struck: ${name}`] : [])),
-    ...(doneShare >= LEAST_DONE_SHARE ? [] : [`too few commands are done: ${Math.round(100 * doneShare)} %`]),
+    ...(doneShare >= MIN_DONE_SHARE ? [] : [`too few commands are done: ${Math.round(100 * doneShare)} %`]),
     ...kindsNeverDone.map((kind) => `no ${kind} was done`),
     ...(hasStandbys && (manners["standby"] ?? 0) === 0 ? ["no program ran on a standby driver"] : []),
     ...(folderChanges > 0 ? [] : ["no folder was changed while faults struck"]),

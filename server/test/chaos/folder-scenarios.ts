@@ -1,10 +1,10 @@
-import type { ChaosClient } from "./chaos-client.ts";
-
 /**
  * Changes of folders and notebooks that a client makes while faults strike. Every acknowledged change must survive, and
  * none may be made twice. A request may be repeated, and a copy that got stuck may be handled late, after the client's
  * next change. So an object is renamed, moved and deleted at most once each: then such a copy has no effect.
  */
+import type { ChaosClient } from "./chaos-client.ts";
+
 export interface FolderScenario {
   /** The ids of all folders and notebooks, with their locations; null: deleted. */
   readonly folders: ReadonlyMap<number, string | null>;
@@ -33,23 +33,25 @@ async function runScenario(client: ChaosClient, index: number): Promise<FolderSc
   const outerId = await createFolder(client, outer, "Common");
   const innerId = await createFolder(client, inner, `Common/${outer}`);
   const body = { name: note, location: `Common/${outer}/${inner}`, note_type: "spark" };
-  const { id: noteId } = (await client.send("POST", "/notebooks", body, `note ${note}`)) as { id: number };
+  const { id: notebookId } = (await client.send("POST", "/notebooks", body, `note ${note}`)) as { id: number };
   await client.send("PUT", "/folders/rename", { folder_id: outerId, name: `${outer}-renamed`, type: TYPE });
   const location = `Common/${outer}-renamed`;
   const move = { location: `${location}/${inner}`, destination_location: "Common", type: TYPE };
   await client.sendIdempotent("PUT", "/folders/move", move);
-  await client.send("PUT", `/notebooks/${noteId}`, { name: `${note}-renamed` });
-  await client.send("PUT", `/notebooks/${noteId}/move`, { location });
+  await client.send("PUT", `/notebooks/${notebookId}`, { name: `${note}-renamed` });
+  await client.send("PUT", `/notebooks/${notebookId}/move`, { location });
   const deleted = (["nothing", "outer", "note", "inner"] as const)[index % 4];
   if (deleted === "outer") await client.sendIdempotent("DELETE", `/folders/${outerId}?recursive=true&type=${TYPE}`);
-  if (deleted === "note") await client.sendIdempotent("DELETE", `/notebooks/${noteId}`);
+  if (deleted === "note") await client.sendIdempotent("DELETE", `/notebooks/${notebookId}`);
   if (deleted === "inner") await client.sendIdempotent("DELETE", `/folders/${innerId}?type=${TYPE}`);
   return {
     folders: new Map([
       [outerId, deleted === "outer" ? null : location],
       [innerId, deleted === "inner" ? null : `Common/${inner}`],
     ]),
-    notebooks: new Map([[noteId, deleted === "outer" || deleted === "note" ? null : `${location}/${note}-renamed`]]),
+    notebooks: new Map([
+      [notebookId, deleted === "outer" || deleted === "note" ? null : `${location}/${note}-renamed`],
+    ]),
     changes: deleted === "nothing" ? 7 : 8,
   };
 }

@@ -223,7 +223,10 @@ const SILENT = /^the node that ran it has fallen silent$/;
 const STRANDED = /^it cannot continue: node \S+, which has the journal of the copy, has fallen silent\. Submit /;
 const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
 
-/** Whether the attempt was made to fail, or a fault at the right time and place can make it fail in just this way. */
+/**
+ * Whether the attempt was made to fail, or a fault at the right time and on the right node can make it fail in just
+ * this way.
+ */
 function isExplained(wanted: Submitted, attempt: Attempt, evidence: Evidence): boolean {
   const { cause, number, node } = attempt;
   const ran = { fromMs: attempt.startedMs, toMs: attempt.endedMs ?? Infinity };

@@ -81,7 +81,7 @@ function insertTables(count: number): string {
     insert into "SDS" select n, n, 'org.apache.hadoop.mapred.TextInputFormat', false, false,
       '${locationOf(name)}' || n, -1, 'org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat', n ${each};
     insert into "TBLS" select n, 0, 1, 'chaos', n, '${name}' || n, 'EXTERNAL_TABLE' ${each};
-    insert into "PARTITION_KEYS" select n, null, key, 'int', place
-      ${each}, lateral (values ('day', 0), ('hour', 1)) as keys (key, place);
+    insert into "PARTITION_KEYS" select n, null, key, 'int', ordinal
+      ${each}, lateral (values ('day', 0), ('hour', 1)) as keys (key, ordinal);
     commit`;
 }

@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
-
 /**
  * Serves the folders of the refreshed tables over WebHDFS, a store that looks the same to all nodes. Every table has
  * the same partitions. Answers take a while, so that faults sometimes strike while a refresh walks the folders.
  */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+
 export interface PartitionFolders {
   /** For the account's `hdfs_http_address`. */
   readonly address: string;

@@ -1,3 +1,12 @@
+/**
+ * Runs many short commands on three nodes (two in the short form) with one database, while processes are killed and
+ * stopped, machines reboot, PostgreSQL and Spark die, PostgreSQL becomes read-only, the second node is cut off or gets no
+ * answers, and the clocks of the database and of the third node step. Meanwhile folders and notebooks are changed.
+ * Before that, the nodes share many equal programs without a fault, and the second node is cut off once during a long
+ * program, which another node then runs again. Programs run on stub drivers, started for them or waiting; queries run on
+ * a stub of a Spark Connect server; refreshes and copies are those of the product. The programs and the stub record what
+ * really ran; what copies have written is compared with what they read.
+ */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { sharesOf, submitInCalm } from "./calm-stretch.ts";
@@ -17,15 +26,6 @@ import { SeededRandom } from "./seeded-random.ts";
 import { watchLeases } from "./watch-leases.ts";
 import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
 
-/**
- * Runs many short commands on three nodes (two in the short form) with one database, while processes are killed and
- * stopped, machines reboot, PostgreSQL and Spark die, PostgreSQL becomes read-only, the second node is cut off or gets no
- * answers, and the clocks of the database and of the third node step. Meanwhile folders and notebooks are changed.
- * Before that, the nodes share many equal programs without a fault, and the second node is cut off once during a long
- * program, which another node then runs again. Programs run on stub drivers, started for them or waiting; queries run on
- * a stub of a Spark Connect server; refreshes and copies are those of the product. The programs and the stub record what
- * really ran; what copies have written is compared with what they read.
- */
 export interface ChaosOptions {
   readonly seed: number;
   readonly commands: number;

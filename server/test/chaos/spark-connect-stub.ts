@@ -1,3 +1,8 @@
+/**
+ * A stub of a Spark Connect server. It has sessions and operations; an operation continues without a reader, and a
+ * reader can reattach after the last response that it got. Every operation runs once and reports its start and its end.
+ * As with Spark, nothing is on disk, so a kill loses everything.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
@@ -25,11 +30,6 @@ import { streamOf } from "../support/arrow-streams.ts";
 import { sparkError } from "../support/scripted-connect.ts";
 import { parseQuery } from "./query-journal.ts";
 
-/**
- * A stub of a Spark Connect server. It has sessions and operations; an operation continues without a reader, and a
- * reader can reattach after the last response that it got. Every operation runs once and reports its start and its end.
- * As with Spark, nothing is on disk, so a kill loses everything.
- */
 export interface StubOptions {
   readonly port: number;
   readonly report: (key: string, operationId: string, word: "start" | "end" | "cancelled") => void;

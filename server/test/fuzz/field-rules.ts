@@ -1,9 +1,9 @@
-import fc from "fast-check";
-
 /**
  * The rule of one field: values that must be accepted, and values that must be refused with 422 and the field's name.
  * It is written by hand from the specification and the decisions about it, not from the product's schemas.
  */
+import fc from "fast-check";
+
 export interface FieldRule {
   good: fc.Arbitrary<unknown>;
   bad: fc.Arbitrary<unknown>;

@@ -98,13 +98,13 @@ export class World {
       case "folder":
         return (await this.#makeFolder("located")).location;
       case "note_id": {
-        // In a folder, so that a clone of the same name fits into every other place.
+        // In a folder, so that a clone of the same name fits into every other folder.
         const location = await this.object("folder");
         return String((await account.post("/notebooks", { name: "mine", location })).id);
       }
       case "dashboard_id": {
-        const noteId = await this.object("note_id");
-        return String((await account.post("/notebook_dashboards", { note_id: noteId, name: "mine" })).id);
+        const notebookId = await this.object("note_id");
+        return String((await account.post("/notebook_dashboards", { note_id: notebookId, name: "mine" })).id);
       }
       case "account_id":
         return String(account.accountId);

@@ -1,3 +1,7 @@
+/**
+ * An S3 server that holds keys that SeaweedFS cannot hold: `a//b`, keys that end with a slash and have contents, and names
+ * that are both objects and folders. It checks neither credentials nor checksums.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
@@ -8,10 +12,6 @@ import type { S3Store } from "../../src/object-store/s3/s3-operations.ts";
 import { s3Store } from "../../src/object-store/s3/s3-store.ts";
 import { freePort } from "../support/free-port.ts";
 
-/**
- * An S3 server that holds keys that SeaweedFS cannot hold: `a//b`, keys that end with a slash and have contents, and names
- * that are both objects and folders. It checks neither credentials nor checksums.
- */
 export interface Moto {
   readonly endpoint: string;
   readonly region: string;

@@ -1,13 +1,13 @@
+/**
+ * A server that a whole test run shares and only some files need. The run's main process owns it. Test files, which are
+ * separate processes, request it over a socket, and the first request starts it.
+ */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-/**
- * A server that a whole test run shares and only some files need. The run's main process owns it. Test files, which are
- * separate processes, request it over a socket, and the first request starts it.
- */
 export interface OnDemand {
   readonly socket: string;
   stop(): Promise<void>;

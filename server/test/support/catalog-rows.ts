@@ -33,7 +33,7 @@ export async function storeCatalog(
       const isDefault = schema === "default"; // this schema is there already
       const partitionName = `${partition.key}=${partition.value}`;
       const insert = (into: string, ...values: unknown[]): Promise<unknown> =>
-        client.query(`insert into "${into}" values (${values.map((_, place) => `$${place + 1}`).join()})`, values);
+        client.query(`insert into "${into}" values (${values.map((_, index) => `$${index + 1}`).join()})`, values);
       if (!isDefault) await insert("DBS", id, schema, `${schema} is a schema`, location);
       await insert("SDS", id, id, "in", false, false, location, -1, "out", id);
       await insert("SDS", id + 100, id, "in", false, false, `${location}/${partitionName}`, -1, "out", id);

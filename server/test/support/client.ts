@@ -1,9 +1,9 @@
-import { expect } from "vitest";
-
 /**
  * An API client with a base address and a token. Awaiting a call returns its JSON body and fails the test unless the
  * status is 200; `refused` expects an error instead.
  */
+import { expect } from "vitest";
+
 export interface Reply {
   status: number;
   headers: Headers;

@@ -64,7 +64,7 @@ const asWhole = fc.constantFrom<(text: string) => string>(
 
 /** Cuts the text at two places and moves the part between them into a macro, unless that leaves a quote open. */
 function withMacro(text: string, from: number, to: number, how: number): CopyWithSecret["body"] {
-  const [start, end] = [from, to].map((place) => place % (text.length + 1)).toSorted((a, b) => a - b);
+  const [start, end] = [from, to].map((position) => position % (text.length + 1)).toSorted((a, b) => a - b);
   const [value, args] = [text.slice(start, end), `${text.slice(0, start)}$part$${text.slice(end)}`];
   if (value === "" || !isBalanced(args)) return { sub_command_args: text };
   const half = Math.floor(value.length / 2);

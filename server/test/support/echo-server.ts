@@ -28,7 +28,7 @@ export async function serverOf(
       admit: () => Promise.resolve(null),
       renew: () => Promise.resolve(null),
       enter: () => ({}),
-      isJudged: () => false,
+      checksPolicies: () => false,
       authorise: async () => undefined,
       bodyTerms: () => ({ limitBytes: MIB, owner: "all" }),
       replay: () => Promise.resolve(undefined),

@@ -1,8 +1,8 @@
 /**
  * For equal nodes with equal work: the largest allowed ratio between the commands of the busiest and the idlest node.
  */
-const MOST_UNEVEN = 1.5;
+const MAX_RATIO = 1.5;
 
 export function areEven(counts: readonly number[]): boolean {
-  return Math.max(...counts) <= MOST_UNEVEN * Math.min(...counts);
+  return Math.max(...counts) <= MAX_RATIO * Math.min(...counts);
 }

@@ -2,7 +2,7 @@ import type { Call } from "./client.ts";
 import type { AccountClient, MemberClient } from "./given.ts";
 
 /** The type of the folders in most tests. */
-export const NOTES = { type: "notes" } as const;
+export const NOTEBOOK_FOLDERS = { type: "notes" } as const;
 
 /** Creates the folders of a path below an existing location and returns the last. */
 export async function makePath(
@@ -47,5 +47,5 @@ export function setFolderPolicy(
   policy: readonly Element[],
   extra: Element = {},
 ): Call {
-  return client.put("/folders/policy", { location, ...NOTES, policy: JSON.stringify(policy), ...extra });
+  return client.put("/folders/policy", { location, ...NOTEBOOK_FOLDERS, policy: JSON.stringify(policy), ...extra });
 }

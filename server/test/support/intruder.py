@@ -103,7 +103,7 @@ def run_off(arguments):
 deeds = {deed.__name__: deed for deed in (read, list, write, remove, signal, look_into, connect_to_file, log_in, call_api)}
 
 
-def place(argument):
+def fill_in(argument):
     """Fills in the program's own account and attempt, which the plan does not know."""
     if not isinstance(argument, str):
         return argument
@@ -112,7 +112,7 @@ def place(argument):
 
 attempts = []
 for deed, *arguments in plan["attempts"]:
-    arguments = [place(argument) for argument in arguments]
+    arguments = [fill_in(argument) for argument in arguments]
     attempts.append({"attempt": [deed, *arguments], **outcome(deeds[deed], *arguments)})
 
 secret, folder = plan["linkedFile"], plan["linkedFolder"]

@@ -1,3 +1,7 @@
+/**
+ * A server that answers as S3 does, for tests that need many objects or a store that misbehaves. It has one bucket, which
+ * every name means, checks no signatures and ignores conditions of deletes, as some stores do.
+ */
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -5,10 +9,6 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll } from "vitest";
 
-/**
- * A server that answers as S3 does, for tests that need many objects or a store that misbehaves. It has one bucket, which
- * every name means, checks no signatures and ignores conditions of deletes, as some stores do.
- */
 export interface MemoryS3 {
   /** The account's `s3`. */
   readonly account: {

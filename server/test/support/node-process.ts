@@ -1,13 +1,13 @@
+/**
+ * A node that can be killed. It uses the stub driver, with `TEST_STANDBY` a standby stub driver, or with `TEST_SPARK`
+ * Spark. With `TEST_STUB_COPIES` it uses the stub of the copy program.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { ClientConfig } from "pg";
 import { testCacheDir } from "./cache-dir.ts";
 
-/**
- * A node that can be killed. It uses the stub driver, with `TEST_STANDBY` a standby stub driver, or with `TEST_SPARK`
- * Spark. With `TEST_STUB_COPIES` it uses the stub of the copy program.
- */
 export interface NodeProcess {
   readonly url: string;
   readonly pid: number;

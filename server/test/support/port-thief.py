@@ -9,7 +9,7 @@ import sys
 import time
 
 port, folder = int(sys.argv[1]), sys.argv[2]
-PLACES = [
+ADDRESSES = [
     ("127.0.0.1", socket.AF_INET),
     ("0.0.0.0", socket.AF_INET),
     ("::1", socket.AF_INET6),
@@ -56,8 +56,8 @@ for name in inherited_sockets() if os.path.isdir("/proc/self/fd") else []:
     tell("stolen", f"inherited the socket {name}\n", "a")
 rounds = 0
 while not os.path.exists(os.path.join(folder, "enough")):
-    for place in PLACES:
-        bind(*place)
+    for address in ADDRESSES:
+        bind(*address)
     for thief in caught:
         try:
             client, _ = thief.accept()

@@ -1,9 +1,8 @@
-import type { Queryable } from "../../src/db/database.ts";
-
 /**
  * Thousands of partitions for the tables of `sales-tables.ts`, inserted directly into the metastore's tables. They have
  * no storage, so the transaction must be rolled back.
  */
+import type { Queryable } from "../../src/db/database.ts";
 
 /** Every day has a region of its own, and one common region. */
 export async function seedOrders(tx: Queryable): Promise<void> {
@@ -16,7 +15,7 @@ export async function seedOrders(tx: Queryable): Promise<void> {
   );
   await tx.query(
     `insert into "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX")
-     select 1000000 + id, value, place from ${days}, lateral (values (day::text, 0), (region, 1)) as v (value, place)
+     select 1000000 + id, value, ordinal from ${days}, lateral (values (day::text, 0), (region, 1)) as v (value, ordinal)
       where id % 10 = 0 or day > 1`,
   );
   await tx.query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
@@ -32,8 +31,8 @@ export async function seedVisits(tx: Queryable): Promise<void> {
   );
   await tx.query(
     `insert into "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX")
-     select 2000000 + day * 24 + hour, value, place
-       from ${all}, lateral (values ('US', 0), ('d' || day, 1), (hour::text, 2)) as v (value, place)`,
+     select 2000000 + day * 24 + hour, value, ordinal
+       from ${all}, lateral (values ('US', 0), ('d' || day, 1), (hour::text, 2)) as v (value, ordinal)`,
   );
   await tx.query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
 }

@@ -1,3 +1,8 @@
+/**
+ * A Headgate with a real Spark, one for the whole test run, started by the first file that needs it, and an account
+ * whose warm server is running. A cold JVM takes many seconds, so all files share these: no file may stop them or
+ * assume that it is the only user.
+ */
 import { beforeAll, expect, inject, vi } from "vitest";
 import type { Client } from "./client.ts";
 import { SET_UP_MS } from "./connect-server.ts";
@@ -6,11 +11,6 @@ import { AccountClient } from "./given.ts";
 import { askFor } from "../on-demand/on-demand.ts";
 import type { SharedSpark } from "./spark-server.ts";
 
-/**
- * A Headgate with a real Spark, one for the whole test run, started by the first file that needs it, and an account
- * whose warm server is running. A cold JVM takes many seconds, so all files share these: no file may stop them or
- * assume that it is the only user.
- */
 export interface Spark extends SharedSpark {
   readonly account: AccountClient;
 }

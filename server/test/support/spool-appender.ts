@@ -3,8 +3,8 @@ import { createSpool, reopenSpool } from "../../src/engines/arrow-result/spool-w
 import { numberedBatch, NUMBERED_ROWS } from "./numbered-batches.ts";
 
 const [folder = "", how = "create"] = process.argv.slice(2);
-const place = { folder, statement: 0 };
-const spool = how === "create" ? await createSpool(place) : await reopenSpool(place);
+const target = { folder, statement: 0 };
+const spool = how === "create" ? await createSpool(target) : await reopenSpool(target);
 for (let number = (spool.lastSynced()?.rows ?? 0) / NUMBERED_ROWS; ; number++) {
   await spool.append(numberedBatch(number));
   process.stdout.write(`${spool.lastSynced()?.rows ?? 0}\n`);

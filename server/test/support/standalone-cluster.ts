@@ -1,3 +1,7 @@
+/**
+ * A real master of Spark's own cluster manager and two workers with one core each and their own files. They have
+ * different loopback addresses, so that they count as two machines.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -8,10 +12,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { listProcessLinks } from "../../src/lib/process-table.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
-/**
- * A real master of Spark's own cluster manager and two workers with one core each and their own files. They have
- * different loopback addresses, so that they count as two machines.
- */
 export interface StandaloneCluster {
   readonly masterUrl: string;
   /** Clients without it are refused. */

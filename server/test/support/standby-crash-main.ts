@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { place, standbyParts, type Step } from "./standby-steps.ts";
+import { scope, standbyParts, type Step } from "./standby-steps.ts";
 
 /** A node that is killed after one of the steps: `node standby-crash-main.ts <data> <step> <program>`. */
 const [dataDir = "", last = "", program = ""] = process.argv.slice(2);
 const { standbys, executor, run } = await standbyParts(dataDir, program);
-const folder = join(dataDir, "accounts", String(place.accountId), "standby");
+const folder = join(dataDir, "accounts", String(scope.accountId), "standby");
 
 const isWaiting = (): boolean =>
   existsSync(folder) &&
@@ -20,13 +20,13 @@ const reached = (step: Step): void => {
 };
 
 // A standby driver is started after the first program.
-await standbys.take(place, "same", run.files.folder);
-standbys.noteEnd(place);
+await standbys.take(scope, "same", run.files.folder);
+standbys.noteEnd(scope);
 standbys.keepWithin({ freeMiB: 1000, spareMiB: 1000 });
 while (!isWaiting()) await delay(20);
 reached("waiting");
 if (last === "taken") {
-  if (!(await standbys.take(place, "same", run.files.folder))) throw new Error("no standby driver was taken");
+  if (!(await standbys.take(scope, "same", run.files.folder))) throw new Error("no standby driver was taken");
   reached("taken");
 }
 const prepared = await executor.prepare(run, new AbortController().signal);

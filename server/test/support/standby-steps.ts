@@ -18,13 +18,13 @@ export interface StandbyParts {
   readonly run: CommandRun;
 }
 
-export const place = { accountId: 7, clusterId: 1, appId: null };
+export const scope = { accountId: 7, clusterId: 1, appId: null };
 
 /** The steps of a hand-over; each includes the previous ones. */
 export type Step = "waiting" | "taken" | "prepared" | "spawned" | "ordered";
 
 export async function standbyParts(dataDir: string, programText: string): Promise<StandbyParts> {
-  const sandbox = openSandbox("bubblewrap", await findBubblewrap(accountIdentity(place.accountId), testCacheDir()));
+  const sandbox = openSandbox("bubblewrap", await findBubblewrap(accountIdentity(scope.accountId), testCacheDir()));
   const driver = stubStandby();
   const limits = { leaseFile: null, leaseSeconds: 600, logLimitBytes: 1_000_000, checkSeconds: 1 };
   const log = pino({ level: "silent" });
@@ -40,7 +40,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
   });
   const command = {
     id: 3,
-    ...place,
+    ...scope,
     pool: null,
     kind: "program",
     commandType: "SparkCommand",
@@ -56,7 +56,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     fence: 1,
     timeoutSeconds: 60,
     elapsedSeconds: 0,
-    files: commandFiles(dataDir, place.accountId, command.id).attempt(1),
+    files: commandFiles(dataDir, scope.accountId, command.id).attempt(1),
   };
   return {
     standbys,
@@ -66,4 +66,4 @@ export async function standbyParts(dataDir: string, programText: string): Promis
 }
 
 export const journalOf = (dataDir: string): string =>
-  join(dataDir, "accounts", String(place.accountId), "storage/journal");
+  join(dataDir, "accounts", String(scope.accountId), "storage/journal");

@@ -15,8 +15,8 @@ const waiter = (program: string): string =>
 export function stubStandby(digestOf: () => string = () => "same"): ProgramDriver {
   return {
     ...stubDriver,
-    async commandLine(run, place) {
-      const program = await stubDriver.commandLine(run, place);
+    async commandLine(run, folders) {
+      const program = await stubDriver.commandLine(run, folders);
       const told = ["COMMAND", "ATTEMPT"].map((name) => `export ${name}=${program.env[name] ?? ""}`);
       return {
         ...program,
@@ -26,7 +26,7 @@ export function stubStandby(digestOf: () => string = () => "same"): ProgramDrive
           : { digest: digestOf(), input: [...told, `export JOURNAL=${program.env["JOURNAL"]}`, "# end"].join("\n") },
       };
     },
-    standby: (_place, { input }) =>
+    standby: (_scope, { input }) =>
       Promise.resolve({
         digest: digestOf(),
         greeting: GREETING,

@@ -12,8 +12,8 @@ export interface Probe {
   unknown: string;
 }
 
-/** A place in a request for a probe. */
-export interface Place {
+/** An input of a request that takes a probe. */
+export interface ProbedInput {
   name: string;
   accepts(probe: Probe): boolean;
   params: (value: string) => Record<string, string>;
@@ -27,9 +27,9 @@ const NAMING =
   /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name|schema|table|code)$|^(destination_)?location$/;
 
 /** Path parameters, and the fields of query and body that name objects. */
-export function placesOf(endpoint: Endpoint): Place[] {
+export function inputsOf(endpoint: Endpoint): ProbedInput[] {
   const none = (): Record<string, never> => ({});
-  const inPath = pathParameters(endpoint).map((name): Place => {
+  const inPath = pathParameters(endpoint).map((name): ProbedInput => {
     const isInteger = propertyOf(endpoint.params, name).type === "integer";
     return {
       name: `path ${name}`,
@@ -40,7 +40,7 @@ export function placesOf(endpoint: Endpoint): Place[] {
     };
   });
   const inFields = (["query", "body"] as const).flatMap((part) =>
-    namingFields(endpoint, part).map((name): Place => {
+    namingFields(endpoint, part).map((name): ProbedInput => {
       const { type } = propertyOf(endpoint[part], name);
       return {
         name: `${part} ${name}`,
@@ -51,7 +51,7 @@ export function placesOf(endpoint: Endpoint): Place[] {
       };
     }),
   );
-  return [...inPath, ...inFields, ...(FORMS[endpoint.id] ?? []).map(placeOf)];
+  return [...inPath, ...inFields, ...(FORMS[endpoint.id] ?? []).map(inputOf)];
 }
 
 function isId(value: string): boolean {
@@ -200,7 +200,7 @@ function sensor(schema: string, table: string): Record<string, unknown> {
   return { schema, table, columns: [{ column: "day", values: ["1"] }] };
 }
 
-function placeOf({ name, takes, body }: Form): Place {
+function inputOf({ name, takes, body }: Form): ProbedInput {
   return {
     name,
     accepts: ({ kind }) => (kind === "location") === (takes === "location"),

@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
-
 /**
  * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. Files that
  * start servers as processes run first and the smallest of the others last, so that no worker is left alone with a long
  * one.
  */
+import { readFileSync } from "node:fs";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
 export class SparkInTheMiddle extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const byProject = Map.groupBy(await super.sort(files), ({ project }) => project);

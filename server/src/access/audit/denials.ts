@@ -1,13 +1,13 @@
+/**
+ * Collects refusals for a moment and writes one row per token, operation and minute, so that a client that repeats a
+ * refused request does not cause a write each time.
+ */
 import type { Queryable } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Caller } from "../caller.ts";
 import { addDenials, type Denial } from "./store.ts";
 
-/**
- * Collects refusals for a moment and writes one row per token, operation and minute, so that a client that repeats a
- * refused request does not cause a write each time.
- */
 export interface Denials {
   add(caller: Caller, operation: string): void;
   /** Writes the collected refusals; called by the timer and on stop. */

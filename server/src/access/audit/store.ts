@@ -52,9 +52,9 @@ export async function addDenials(system: Queryable, denials: readonly Denial[]):
        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
                    $8::timestamptz[], $9::integer[])
          with ordinality
-         as denied (account_id, user_id, token_id, email, address, operation, request_id, minute, count, place)
+         as denied (account_id, user_id, token_id, email, address, operation, request_id, minute, count, position)
       where exists (select from account where id = denied.account_id)
-      order by place
+      order by position
      on conflict (token_id, operation, minute) where outcome = 'denied'
        do update set count = audit_event.count + excluded.count`,
     [
@@ -118,18 +118,19 @@ export async function listAuditEvents(
 ): Promise<AuditEventRow[]> {
   const values: unknown[] = [beforeId, limit, offset];
   const conditions = ["account_id = current_account_id()", "id < $1"];
-  const add = (value: unknown, condition: (place: string) => string): void => {
+  const add = (value: unknown, condition: (parameter: string) => string): void => {
     if (value === undefined) return;
     values.push(value);
     conditions.push(condition(`$${values.length}`));
   };
-  add(filter.operation, (place) => `operation = ${place}`);
-  add(filter.object, (place) => `object = ${place} and octet_length(object) <= ${MAX_FILTERED_OBJECT_BYTES}`);
-  add(filter.userId, (place) => `user_id = ${place}`);
-  add(filter.from, (place) => `at >= ${place} and id > ${boundary("max", `at < ${place} - ${SKEW}`, 0)}`);
+  add(filter.operation, (parameter) => `operation = ${parameter}`);
+  add(filter.object, (parameter) => `object = ${parameter} and octet_length(object) <= ${MAX_FILTERED_OBJECT_BYTES}`);
+  add(filter.userId, (parameter) => `user_id = ${parameter}`);
+  add(filter.from, (parameter) => `at >= ${parameter} and id > ${boundary("max", `at < ${parameter} - ${SKEW}`, 0)}`);
   add(
     filter.until,
-    (place) => `at < ${place} and id < ${boundary("min", `at >= ${place} + ${SKEW}`, Number.MAX_SAFE_INTEGER)}`,
+    (parameter) =>
+      `at < ${parameter} and id < ${boundary("min", `at >= ${parameter} + ${SKEW}`, Number.MAX_SAFE_INTEGER)}`,
   );
   const newest = (outcome = ""): string =>
     `(select id from audit_event where ${conditions.join(" and ")}${outcome} order by id desc limit $2::bigint + $3)`;

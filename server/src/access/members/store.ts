@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { parsedPolicy, type Standing } from "../permission.ts";
+import { parsedPolicy, type Principal } from "../permission.ts";
 import type { Reference } from "../reference.ts";
 
 /** A membership with its user and groups, as shown in every list of users; read in one statement. */
@@ -45,20 +45,20 @@ export async function listMembersOfGroup(reader: Queryable, groupId: number): Pr
 }
 
 /** Everything about a member that decisions about access need. */
-export interface MemberStanding extends Standing {
+export interface MemberPrincipal extends Principal {
   membershipId: number;
   email: string;
   state: MemberRow["state"];
   groupIds: ReadonlySet<number>;
 }
 
-interface StandingRow extends Pick<MemberRow, "id" | "email" | "state"> {
+interface PrincipalRow extends Pick<MemberRow, "id" | "email" | "state"> {
   groupIds: number[];
   groups: string[];
   roleIds: number[];
 }
 
-const SELECT_STANDING = `
+const SELECT_PRINCIPAL = `
   select m.id, u.email, m.state,
          array(select e.group_id from effective_group_member e where e.membership_id = m.id) as "groupIds",
          array(select g.name from effective_group_member e join access_group g on g.id = e.group_id
@@ -68,24 +68,24 @@ const SELECT_STANDING = `
                 where e.membership_id = m.id) as "roleIds"
     from membership m join app_user u on u.id = m.user_id`;
 
-export async function findStanding(reader: Queryable, { id, name }: Reference): Promise<MemberStanding | undefined> {
-  const rows = await reader.query<StandingRow>(
-    `${SELECT_STANDING}
+export async function findPrincipal(reader: Queryable, { id, name }: Reference): Promise<MemberPrincipal | undefined> {
+  const rows = await reader.query<PrincipalRow>(
+    `${SELECT_PRINCIPAL}
       where m.id = coalesce($1::bigint, (select found.membership_id from member_with_email($2) found))`,
     [id, name],
   );
-  const [standing] = await standingsOf(reader, rows);
-  return standing;
+  const [principal] = await principalsOf(reader, rows);
+  return principal;
 }
 
 /** The members of `listMembersPage`. */
-export async function listStandingsPage(reader: Queryable, limit: number, offset: number): Promise<MemberStanding[]> {
-  const rows = await reader.query<StandingRow>(`${SELECT_STANDING} where ${ON_PAGE} order by m.id`, [limit, offset]);
-  return standingsOf(reader, rows);
+export async function listPrincipalsPage(reader: Queryable, limit: number, offset: number): Promise<MemberPrincipal[]> {
+  const rows = await reader.query<PrincipalRow>(`${SELECT_PRINCIPAL} where ${ON_PAGE} order by m.id`, [limit, offset]);
+  return principalsOf(reader, rows);
 }
 
 /** Each policy is read once, because many members have the same roles and a policy can have a megabyte. */
-async function standingsOf(reader: Queryable, rows: readonly StandingRow[]): Promise<MemberStanding[]> {
+async function principalsOf(reader: Queryable, rows: readonly PrincipalRow[]): Promise<MemberPrincipal[]> {
   const roles = await reader.query<{ id: number; policy: string }>(
     "select id, policy from access_role where id = any ($1)",
     [[...new Set(rows.flatMap(({ roleIds }) => roleIds))]],

@@ -1,12 +1,19 @@
 import type { Queryable } from "../../db/database.ts";
 import type { Caller } from "../caller.ts";
 import { missingPermission, type PermissionRow } from "../permission.ts";
-import { isWrite, judge, type JudgedAction, type JudgedCaller, type Judgement, type PolicyChain } from "./judgement.ts";
+import {
+  isWrite,
+  decideAccess,
+  type AuthorisedAction,
+  type PolicyPrincipal,
+  type AccessDecision,
+  type PolicyChain,
+} from "./access-decision.ts";
 import { POLICY_SOURCES, type PolicyObject, type PolicySource } from "./policy.ts";
 import { readChain } from "./store.ts";
 
 /** What a decision about an object needs to know about the caller besides their permissions. */
-export interface PolicyStanding {
+export interface PolicyContext {
   readonly groupIds: ReadonlySet<number>;
   /** The account has no policies of these kinds, so they need not be read. */
   readonly absentSources: ReadonlySet<PolicySource>;
@@ -18,41 +25,41 @@ export interface PolicyStanding {
  */
 export async function authorise(
   reader: Queryable,
-  { caller, standing }: { caller: Pick<Caller, "membershipId" | "groups" | "statements">; standing: PolicyStanding },
-  { object, action, row }: { object: PolicyObject; action: JudgedAction; row: PermissionRow },
-): Promise<Judgement> {
-  const chain = emptyChain(object, action, standing) ?? (await readChain(reader, object));
-  return judge({ ...caller, groupIds: standing.groupIds }, object, action, row, chain);
+  { caller, context }: { caller: Pick<Caller, "membershipId" | "groups" | "statements">; context: PolicyContext },
+  { object, action, row }: { object: PolicyObject; action: AuthorisedAction; row: PermissionRow },
+): Promise<AccessDecision> {
+  const chain = emptyChain(object, action, context) ?? (await readChain(reader, object));
+  return decideAccess({ ...caller, groupIds: context.groupIds }, object, action, row, chain);
 }
 
 /** The same for several users, with one reading of the policies. */
-export async function authoriseEach<User extends JudgedCaller>(
+export async function authoriseEach<User extends PolicyPrincipal>(
   reader: Queryable,
   users: readonly User[],
-  { object, action, row }: { object: PolicyObject; action: JudgedAction; row: PermissionRow },
-): Promise<{ user: User; judgement: Judgement }[]> {
+  { object, action, row }: { object: PolicyObject; action: AuthorisedAction; row: PermissionRow },
+): Promise<{ user: User; decision: AccessDecision }[]> {
   const chain = await readChain(reader, object);
-  return users.map((user) => ({ user, judgement: judge(user, object, action, row, chain) }));
+  return users.map((user) => ({ user, decision: decideAccess(user, object, action, row, chain) }));
 }
 
 /** Undefined: the policies must be read. A write in a folder needs them, too, to learn whose home the folder is in. */
 function emptyChain(
-  { type, place }: PolicyObject,
-  action: JudgedAction,
-  { absentSources }: PolicyStanding,
+  { type, folderRef }: PolicyObject,
+  action: AuthorisedAction,
+  { absentSources }: PolicyContext,
 ): PolicyChain | undefined {
   if (!POLICY_SOURCES[type].every((source) => absentSources.has(source))) return undefined;
-  if (place !== undefined && place.folderId !== null && isWrite(action)) return undefined;
-  return { links: [], homeId: place?.homeId ?? null };
+  if (folderRef !== undefined && folderRef.folderId !== null && isWrite(action)) return undefined;
+  return { links: [], homeId: folderRef?.homeId ?? null };
 }
 
 /**
  * The message of a refusal. Callers without the permission always get the same text, so that they do not learn whether
  * the object exists. Callers with the permission may learn it: they get 404 for an unknown object.
  */
-export function refusalText({ by, decided }: Judgement, caller: Caller, row: PermissionRow): string {
-  const lack = missingPermission(row, caller);
-  if (lack !== undefined) return lack;
+export function refusalText({ by, decided }: AccessDecision, caller: Caller, row: PermissionRow): string {
+  const refusal = missingPermission(row, caller);
+  if (refusal !== undefined) return refusal;
   if (by === "home") {
     return (
       "You may not do this: in the folders of another member it needs a policy that allows it. " +

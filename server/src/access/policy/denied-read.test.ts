@@ -1,10 +1,17 @@
+/** Callers to whom `read` is denied get the object by no other operation either, even if they may change it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Call, Client } from "../../../test/support/client.ts";
-import { allow, deny, makePath, NOTES, setFolderPolicy, type Element } from "../../../test/support/folders.ts";
+import {
+  allow,
+  deny,
+  makePath,
+  NOTEBOOK_FOLDERS,
+  setFolderPolicy,
+  type Element,
+} from "../../../test/support/folders.ts";
 import { useServer, type MemberClient } from "../../../test/support/given.ts";
 import { givenTeam, type Team } from "../../../test/support/team.ts";
 
-/** Callers to whom `read` is denied get the object by no other operation either, even if they may change it. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 const SECRET = "select 'the secret of the notebook'";
@@ -44,7 +51,7 @@ async function explained(type: string, id: number, action: string): Promise<unkn
 }
 
 let made = 0;
-async function makeNote(): Promise<{ id: number; dashboardId: number }> {
+async function makeNotebook(): Promise<{ id: number; dashboardId: number }> {
   made += 1;
   const paragraphs = [{ language: "sql", text: SECRET }];
   const { id } = await owner.post("/notebooks", { name: `n${made}`, location: FOLDER, paragraphs });
@@ -73,40 +80,40 @@ function callsOn(client: Client & { email: string }, { id, dashboardId }: { id: 
 
 describe("a notebook whose read is denied", () => {
   test.each(SUBJECTS)("to $subject is not shown, copied, published or moved", async ({ condition }) => {
-    const note = await makeNote();
+    const notebook = await makeNotebook();
     const expectRefusals = async (): Promise<void> => {
-      for (const call of callsOn(user, note)) {
+      for (const call of callsOn(user, notebook)) {
         const { text } = await call.refused(403, /denies read/);
         expect(text).not.toContain(SECRET);
       }
-      expect(await explained("note", note.id, "update")).toEqual({ allowed: false, action: "read" });
-      expect(await explained("note", note.id, "delete")).toMatchObject({ allowed: true });
+      expect(await explained("note", notebook.id, "update")).toEqual({ allowed: false, action: "read" });
+      expect(await explained("note", notebook.id, "delete")).toMatchObject({ allowed: true });
     };
-    await setObjectPolicy("note", note.id, [deny(["read"], condition()), allow(["update", "delete"], condition())]);
+    await setObjectPolicy("note", notebook.id, [deny(["read"], condition()), allow(["update", "delete"], condition())]);
     await expectRefusals();
-    await setObjectPolicy("note", note.id, []);
+    await setObjectPolicy("note", notebook.id, []);
     await setFolderPolicy(admin, "Common/outer", [deny(["read"], condition()), allow(["write"], condition())]);
     await expectRefusals();
-    await user.delete(`/notebooks/${note.id}`);
+    await user.delete(`/notebooks/${notebook.id}`);
     await setFolderPolicy(admin, "Common/outer", []);
   });
 
   test("to everyone is open to its owner and to system-admins", async () => {
-    const note = await makeNote();
+    const notebook = await makeNotebook();
     await setFolderPolicy(admin, "Common/outer", [deny(["read"]), allow(["write"])]);
-    await setObjectPolicy("note", note.id, [deny(["read"])]);
-    for (const call of callsOn(owner, note)) await call;
-    const another = await makeNote();
+    await setObjectPolicy("note", notebook.id, [deny(["read"])]);
+    for (const call of callsOn(owner, notebook)) await call;
+    const another = await makeNotebook();
     await setObjectPolicy("note", another.id, [deny(["read"])]);
     for (const call of callsOn(admin, another)) await call;
     await setFolderPolicy(admin, "Common/outer", []);
   });
 
   test("in its folder is open to a user whom its own policy allows read", async () => {
-    const note = await makeNote();
+    const notebook = await makeNotebook();
     await setFolderPolicy(admin, "Common/outer", [deny(["read"])]);
-    await setObjectPolicy("note", note.id, [allow(["read"], { svc_groups: [groupId] })]);
-    for (const call of callsOn(user, note)) await call;
+    await setObjectPolicy("note", notebook.id, [allow(["read"], { svc_groups: [groupId] })]);
+    for (const call of callsOn(user, notebook)) await call;
     await setFolderPolicy(admin, "Common/outer", []);
   });
 });
@@ -115,32 +122,32 @@ describe("a folder whose read is denied", () => {
   test.each(SUBJECTS)("to $subject is neither moved nor renamed, but can be written to", async ({ condition }) => {
     made += 1;
     const { id, location } = await makePath(owner, FOLDER, [`f${made}`]);
-    const { id: noteId } = await owner.post("/notebooks", { name: "a", location });
-    const move = { location, destination_location: `Users/${user.email}`, ...NOTES };
+    const { id: notebookId } = await owner.post("/notebooks", { name: "a", location });
+    const move = { location, destination_location: `Users/${user.email}`, ...NOTEBOOK_FOLDERS };
     // One of the folder itself, the folder above it and the root.
     const at = [location, FOLDER, "Common"][made % 3] ?? location;
     await setFolderPolicy(admin, at, [deny(["read"], condition()), allow(["write"], condition())]);
     await user.put("/folders/move", move).refused(403, /the policy of the folder denies read/);
-    await user.put("/folders/rename", { folder_id: id, name: "b", ...NOTES }).refused(403, /denies read/);
-    await user.get(`/notebooks/${noteId}`).refused(403, /denies read/);
+    await user.put("/folders/rename", { folder_id: id, name: "b", ...NOTEBOOK_FOLDERS }).refused(403, /denies read/);
+    await user.get(`/notebooks/${notebookId}`).refused(403, /denies read/);
     expect(await explained("folder", id, "move")).toEqual({ allowed: false, action: "read" });
     expect(await explained("folder", id, "write")).toEqual({ allowed: true, action: "write" });
     await user.post("/notebooks", { name: "b", location });
     await setFolderPolicy(admin, at, []);
     await setFolderPolicy(admin, location, [deny(["read"])]);
-    await owner.put("/folders/rename", { folder_id: id, name: `g${made}`, ...NOTES });
+    await owner.put("/folders/rename", { folder_id: id, name: `g${made}`, ...NOTEBOOK_FOLDERS });
     const { folder } = await admin.put("/folders/move", {
       location: `${FOLDER}/g${made}`,
       destination_location: `Users/${user.email}`,
-      ...NOTES,
+      ...NOTEBOOK_FOLDERS,
     });
     expect(folder.location).toBe(`Users/${user.email}/g${made}`);
     // The policy of the folder itself moves with it.
-    await user.get(`/notebooks/${noteId}`).refused(403, /denies read/);
+    await user.get(`/notebooks/${notebookId}`).refused(403, /denies read/);
   });
 
   test("keeps its dashboards from being published again", async () => {
-    const { dashboardId } = await makeNote();
+    const { dashboardId } = await makeNotebook();
     await setFolderPolicy(admin, "Common/shown", [deny(["read"]), allow(["write"])], { type: "notebook_dashboards" });
     await user.put(`/notebook_dashboards/${dashboardId}/publish`, {}).refused(403, /denies read/);
     await owner.put(`/notebook_dashboards/${dashboardId}/publish`, {});

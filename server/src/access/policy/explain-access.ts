@@ -2,13 +2,13 @@ import { Type } from "typebox";
 import { OneOf } from "../../http/schema.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { Caller } from "../caller.ts";
-import { findStanding } from "../members/store.ts";
+import { findPrincipal } from "../members/store.ts";
 import { operation } from "../operation.ts";
 import type { PermissionRow } from "../permission.ts";
 import { PathReference, parseReference } from "../reference.ts";
 import { authorise } from "./authorise.ts";
 import { ExplanationFields, explanationOf } from "./explanation.ts";
-import type { JudgedAction } from "./judgement.ts";
+import type { AuthorisedAction } from "./access-decision.ts";
 import type { WithObjectFinders } from "./object-finder.ts";
 import { objectInRequest, SourceFields } from "./object-in-request.ts";
 import { OBJECT_PERMISSIONS, objectPermission, submitRule } from "./object-permissions.ts";
@@ -66,16 +66,16 @@ export const explainAccess = operation({
       const actions = Object.keys(OBJECT_PERMISSIONS[type]).join(", ");
       throw invalid("action", `must be one of ${actions} if source_type is ${type}`);
     }
-    const user = await findStanding(reader, query.user === undefined ? idOf(caller) : parseReference(query.user));
+    const user = await findPrincipal(reader, query.user === undefined ? idOf(caller) : parseReference(query.user));
     if (user === undefined) throw invalid("user", "must be the id or e-mail of a user of the account");
-    const subject = { caller: user, standing: { groupIds: user.groupIds, absentSources: new Set<PolicySource>() } };
-    const judgement = await authorise(reader, subject, { object, ...rule });
-    return { source_type: type, source_id: id, action: query.action, ...explanationOf(judgement, user, rule.row) };
+    const subject = { caller: user, context: { groupIds: user.groupIds, absentSources: new Set<PolicySource>() } };
+    const decision = await authorise(reader, subject, { object, ...rule });
+    return { source_type: type, source_id: id, action: query.action, ...explanationOf(decision, user, rule.row) };
   },
 });
 
 /** Needed to explain the rights of others. */
-function maySetPolicy(type: (typeof EXPLAINED_TYPES)[number]): PermissionRow & { action: JudgedAction } {
+function maySetPolicy(type: (typeof EXPLAINED_TYPES)[number]): PermissionRow & { action: AuthorisedAction } {
   return { ...OBJECT_PERMISSIONS[type].manage, action: "set-policy" };
 }
 
@@ -84,7 +84,7 @@ function ruleOf(
   type: ObjectType,
   action: (typeof ACTIONS)[number],
   { features }: Caller,
-): { action: JudgedAction; row: PermissionRow } | undefined {
+): { action: AuthorisedAction; row: PermissionRow } | undefined {
   const row = objectPermission(type, action);
   if (row === undefined) return undefined;
   switch (action) {

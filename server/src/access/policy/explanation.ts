@@ -1,8 +1,8 @@
 import { Type, type Static } from "typebox";
 import { Nullable, OneOf } from "../../http/schema.ts";
-import type { MemberStanding } from "../members/store.ts";
+import type { MemberPrincipal } from "../members/store.ts";
 import type { PermissionRow } from "../permission.ts";
-import type { Judgement } from "./judgement.ts";
+import type { AccessDecision } from "./access-decision.ts";
 
 /** Whether a user may do something with an object, and what decides. Spread into the reply of an operation. */
 export const ExplanationFields = {
@@ -41,22 +41,25 @@ export const ExplanationFields = {
 const Explanation = Type.Object(ExplanationFields);
 
 export function explanationOf(
-  judgement: Judgement,
-  { membershipId: id, email, state, groupIds }: MemberStanding,
+  decision: AccessDecision,
+  { membershipId: id, email, state, groupIds }: MemberPrincipal,
   row: PermissionRow,
 ): Static<typeof Explanation> {
   const user = { id, email };
   if (state !== "active") return { user, allowed: false, decided_by: "state", policy: null, permission: null };
   return {
     user,
-    allowed: judgement.isAllowed,
-    decided_by: judgement.by,
-    policy: decidingPolicy(judgement, groupIds),
-    permission: judgement.by === "table" ? { groups: [...row.groups], role: row.role } : null,
+    allowed: decision.isAllowed,
+    decided_by: decision.by,
+    policy: decidingPolicy(decision, groupIds),
+    permission: decision.by === "table" ? { groups: [...row.groups], role: row.role } : null,
   };
 }
 
-function decidingPolicy({ decided }: Judgement, groupIds: ReadonlySet<number>): Static<typeof Explanation>["policy"] {
+function decidingPolicy(
+  { decided }: AccessDecision,
+  groupIds: ReadonlySet<number>,
+): Static<typeof Explanation>["policy"] {
   if (decided === undefined) return null;
   const { link, element, access, action, subject } = decided;
   const named = subject === "group" ? (link.policy[element]?.groups ?? []) : [];

@@ -1,10 +1,10 @@
-import type { Queryable, Tx } from "../../db/database.ts";
-import type { ObjectType, PolicyObject } from "./policy.ts";
-
 /**
  * Finds the objects of a slice for the operations on policies, which know no slice. `compose/services.ts` has one for
  * each type that exists.
  */
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { ObjectType, PolicyObject } from "./policy.ts";
+
 export interface ObjectFinder {
   /** Undefined: the account has no such object. */
   find(reader: Queryable, id: number): Promise<PolicyObject | undefined>;

@@ -1,6 +1,6 @@
 import type { Feature } from "../../lib/features.ts";
 import type { PermissionRow } from "../permission.ts";
-import type { JudgedAction } from "./judgement.ts";
+import type { AuthorisedAction } from "./access-decision.ts";
 import type { ObjectType } from "./policy.ts";
 
 const both = (role: PermissionRow["role"]): PermissionRow => ({ groups: ["system-user", "system-admin"], role });
@@ -51,10 +51,10 @@ export const OBJECT_PERMISSIONS = {
     update: both("notebook_dashboards:update"),
     delete: both("notebook_dashboards:delete"),
   },
-} as const satisfies Record<ObjectType, Partial<Record<JudgedAction, PermissionRow>>>;
+} as const satisfies Record<ObjectType, Partial<Record<AuthorisedAction, PermissionRow>>>;
 
 /** What decides whether a command may run on a cluster, in an account with these features. */
-export function submitRule(features: ReadonlySet<Feature>): { action: JudgedAction; row: PermissionRow } {
+export function submitRule(features: ReadonlySet<Feature>): { action: AuthorisedAction; row: PermissionRow } {
   return {
     action: features.has("closed_clusters") ? "submit-closed" : "submit",
     row: OBJECT_PERMISSIONS.cluster.submit,

@@ -1,7 +1,7 @@
+/** Owners may view their objects whatever the permission table says, so lists show them, too. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 
-/** Owners may view their objects whatever the permission table says, so lists show them, too. */
 const given = useServer();
 
 let admin: AccountClient;

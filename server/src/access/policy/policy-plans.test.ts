@@ -1,3 +1,4 @@
+/** The work for a caller grows with the policies that name them, not with all rules of the account. */
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buffersOf, explainedPlans, nodesOf, type PlanNode } from "../../../test/support/explained-plans.ts";
@@ -7,7 +8,6 @@ import type { Queryable } from "../../db/database.ts";
 import { listRows } from "../../notebooks/store/list-readable.ts";
 import { mayReadSomething } from "./store.ts";
 
-/** The work for a caller grows with the policies that name them, not with all rules of the account. */
 const CLUSTERS = 100;
 const RULES_OF_EACH = 1000;
 const MAX_BUFFERS = 150;
@@ -62,7 +62,7 @@ test("checking whether a list shows anything reads few rules", async () => {
 });
 
 test("a list of clusters reads few rules, although none of them is shown", async () => {
-  const scope = { ...CALLER, byTable: false, isFiltered: true };
+  const scope = { ...CALLER, byPermission: false, isFiltered: true };
   await client.query("set role headgate_account");
   const buffers = await buffersFor((reader) => listClusters(reader, { limit: 11, offset: 0, idsAfter: 0 }, scope));
   await client.query("reset role");
@@ -94,7 +94,7 @@ test("a list of notebooks does not read those in hidden folders", async () => {
   await client.query("vacuum (analyze) folder, note, policy_rule");
   await client.query("set role headgate_account");
   const list = { table: "note", tree: "notes", columns: "o.id" } as const;
-  const scope = { ...CALLER, byTable: true, isFiltered: true };
+  const scope = { ...CALLER, byPermission: true, isFiltered: true };
   const plan = await planOf((reader) => listRows(reader, list, scope, { limit: 11, offset: 0 }));
   await client.query("reset role");
   const scans = nodesOf(plan).filter((node) => node["Relation Name"] === "note");

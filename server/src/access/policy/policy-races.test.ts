@@ -1,10 +1,10 @@
+/** Policies that change at the same moment as the objects they belong to, or as a request of the denied user. */
 import { beforeAll, expect, test } from "vitest";
 import type { Call } from "../../../test/support/client.ts";
 import { replyDuring } from "../../../test/support/during-change.ts";
-import { deny, makePath, NOTES, setFolderPolicy, type Element } from "../../../test/support/folders.ts";
+import { deny, makePath, NOTEBOOK_FOLDERS, setFolderPolicy, type Element } from "../../../test/support/folders.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 
-/** Policies that change at the same moment as the objects they belong to, or as a request of the denied user. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 const ROUNDS = 4;
 
@@ -23,11 +23,11 @@ function setPolicy(type: "note" | "cluster", id: number): Call {
   return admin.put("/object_policy/policy", { source_type: type, source_id: String(id), policy });
 }
 
-const makeNote = async (name: string, location: string): Promise<number> =>
+const makeNotebook = async (name: string, location: string): Promise<number> =>
   (await admin.post("/notebooks", { name, location, paragraphs: [{ language: "sql", text: "select 1" }] })).id;
 
 const moveFolder = (location: string, destination: string): Call =>
-  user.put("/folders/move", { location, destination_location: destination, ...NOTES });
+  user.put("/folders/move", { location, destination_location: destination, ...NOTEBOOK_FOLDERS });
 
 /** Each pair of calls runs at the same time. Either order is right; the statuses say which are expected of each. */
 const RACES: {
@@ -37,7 +37,7 @@ const RACES: {
   {
     name: "the policy of a notebook and its deletion",
     begin: async (round) => {
-      const id = await makeNote(round, "Common");
+      const id = await makeNotebook(round, "Common");
       return [
         { call: setPolicy("note", id), statuses: [200, 404] },
         { call: admin.delete(`/notebooks/${id}`), statuses: [200] },
@@ -48,7 +48,7 @@ const RACES: {
     name: "the policy of a notebook and the deletion of its folder",
     begin: async (round) => {
       const folder = await makePath(admin, "Common", [round, "inner"]);
-      const id = await makeNote("a", folder.location);
+      const id = await makeNotebook("a", folder.location);
       return [
         { call: setPolicy("note", id), statuses: [200, 404] },
         { call: admin.delete(`/folders/${folder.id}?recursive=true`), statuses: [200] },
@@ -80,7 +80,7 @@ const RACES: {
     name: "a move of a notebook, the policy of its new folder and the deletion of that folder",
     begin: async (round) => {
       const folder = await makePath(admin, "Common", [round]);
-      const id = await makeNote(round, "Common");
+      const id = await makeNotebook(round, "Common");
       return [
         { call: user.put(`/notebooks/${id}/move`, { location: folder.location }), statuses: [200, 403, 404] },
         { call: setFolderPolicy(admin, folder.location, DENY_ALL), statuses: [200, 404] },
@@ -93,7 +93,7 @@ const RACES: {
     begin: async (round) => {
       const parent = await makePath(admin, "Common", [`${round} parent`]);
       const moved = await makePath(admin, "Common", [round]);
-      await makeNote("a", moved.location);
+      await makeNotebook("a", moved.location);
       return [
         { call: moveFolder(moved.location, parent.location), statuses: [200, 403, 422] },
         { call: setFolderPolicy(admin, parent.location, DENY_ALL), statuses: [200, 404] },
@@ -104,7 +104,7 @@ const RACES: {
   {
     name: "two policies of a notebook, its clone and its publication",
     begin: async (round) => {
-      const id = await makeNote(round, "Common");
+      const id = await makeNotebook(round, "Common");
       const dashboard = { note_id: id, name: round, location: `Users/${user.email}` };
       return [
         { call: setPolicy("note", id), statuses: [200] },
@@ -141,7 +141,7 @@ test.each(RACES)("$name leave nothing behind that does not belong together", asy
 });
 
 test("a request that was admitted before a policy denies it may finish; the next one is refused", async () => {
-  const id = await makeNote("waiting", "Common");
+  const id = await makeNotebook("waiting", "Common");
   await setPolicy("note", id);
   const policy = JSON.stringify([{ access: "allow" }]);
   await admin.put("/object_policy/policy", { source_type: "note", source_id: String(id), policy });
@@ -158,12 +158,12 @@ test("a request that was admitted before a policy denies it may finish; the next
   expect(await admin.get(`/notebooks/${id}`)).toMatchObject({ name: "edited in time" });
 });
 
-test("a folder that is moved while read on it is denied stays in one place, with its policy", async () => {
+test("a folder that is moved while read on it is denied has one parent afterwards, with its policy", async () => {
   const { id, location } = await makePath(admin, "Common", ["moving"]);
   const denial = setFolderPolicy(admin, location, [deny(["read"])]);
   const [moved] = await Promise.all([moveFolder(location, `Users/${user.email}`).reply(), denial.reply()]);
   expect([200, 403]).toContain(moved.status);
   await setFolderPolicy(admin, "", [deny(["read"])], { location: undefined, folder_id: id });
   await user.get(`/folders/${id}`).refused(403, /denies read/);
-  await user.put("/folders/rename", { folder_id: id, name: "b", ...NOTES }).refused(403);
+  await user.put("/folders/rename", { folder_id: id, name: "b", ...NOTEBOOK_FOLDERS }).refused(403);
 });

@@ -1,7 +1,7 @@
 /**
  * The policies on objects (§2.6, §4.11, §4.14). A policy says who may do what with one object; a folder's policy also
  * applies to everything below the folder. The owner and system-admins are allowed everything. For others the nearest
- * policy with a verdict decides, and if there is none, the permission table (judgement.ts).
+ * policy with a verdict decides, and if there is none, the permission table (access-decision.ts).
  */
 export const OBJECT_TYPES = ["note", "cluster", "scheduler", "environment", "folder", "dashboard"] as const;
 export type ObjectType = (typeof OBJECT_TYPES)[number];
@@ -40,7 +40,7 @@ export interface PolicyElement {
 export type Policy = readonly PolicyElement[];
 
 /** The folder of an object. Without a folder it lies directly in a root: of a member's home, or `Common`. */
-export interface Place {
+export interface FolderRef {
   readonly type: FolderType;
   readonly folderId: number | null;
   /** The membership whose home it is; null for `Common`. Not used with a folder. */
@@ -55,7 +55,7 @@ export interface PolicyObject {
   /** The membership that owns it; null if there is none. */
   readonly ownerId: number | null;
   /** The folder that it lies in; a folder lies in itself. Absent for objects outside folders. */
-  readonly place?: Place;
+  readonly folderRef?: FolderRef;
 }
 
 export interface Subject {
@@ -63,7 +63,7 @@ export interface Subject {
   readonly groupIds: ReadonlySet<number>;
 }
 
-export const commonRoot = (type: FolderType): Place => ({ type, folderId: null, homeId: null });
+export const commonRoot = (type: FolderType): FolderRef => ({ type, folderId: null, homeId: null });
 
 /** The kinds of policies that can decide about an object of the type. */
 export const POLICY_SOURCES: Record<ObjectType, readonly PolicySource[]> = {

@@ -1,6 +1,6 @@
 /**
  * The rule of access as SQL, for lists and for checks of many objects: owners may use what they own; for others the
- * nearest policy with a verdict decides, and if there is none, their permissions. judgement.ts has the same rule for
+ * nearest policy with a verdict decides, and if there is none, their permissions. access-decision.ts has the same rule for
  * single objects and says what decided. Tests compare the two.
  *
  * A statement begins with the caller's verdicts, which an index on the callers that policies name finds. So the work
@@ -50,7 +50,7 @@ export function rowAccess(scope: ReadScope, { type, tree, action = "read" }: Obj
   const inRoot = (home: string): string => verdict("root_verdict", home);
   return {
     ...(scope.isFiltered
-      ? { with: `with ${verdicts.join(", ")}`, values: [scope.byTable, scope.membershipId, [...scope.groupIds]] }
+      ? { with: `with ${verdicts.join(", ")}`, values: [scope.byPermission, scope.membershipId, [...scope.groupIds]] }
       : { with: "", values: [] }),
     mayUse: (row, ...nearest) =>
       scope.isFiltered ? `((${isOwned(row)}) is true or ${isAllowed(...nearest)})` : "true",

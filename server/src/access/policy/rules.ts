@@ -1,10 +1,10 @@
-import type { Policy, PolicyAction } from "./policy.ts";
-import { weightOf } from "./verdict.ts";
-
 /**
  * A policy as rows of `policy_rule`, so that lists find what a caller may read by an index. The verdict on an action is
  * the largest weight of the rows that match the caller and one of `matchingActions`; no row means no verdict.
  */
+import type { Policy, PolicyAction } from "./policy.ts";
+import { weightOf } from "./verdict.ts";
+
 export interface PolicyRule {
   /** 0 everyone, 1 a group, 2 a user. */
   readonly kind: number;

@@ -1,20 +1,20 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { PolicyChain } from "./judgement.ts";
-import type { ObjectType, Place, Policy, PolicyObject, PolicySource } from "./policy.ts";
+import type { PolicyChain } from "./access-decision.ts";
+import type { ObjectType, FolderRef, Policy, PolicyObject, PolicySource } from "./policy.ts";
 import { matchingActions, rulesOf } from "./rules.ts";
 
 /** The key of the object's own policy. Null: objects of its type have none. */
-export function ownPolicyKey({ type, id, place }: PolicyObject): { source: PolicySource; sourceId: number } | null {
+export function ownPolicyKey({ type, id, folderRef }: PolicyObject): { source: PolicySource; sourceId: number } | null {
   if (type === "dashboard") return null;
   if (type !== "folder") return id === null ? null : { source: type, sourceId: id };
   if (id !== null) return { source: "folder", sourceId: id };
-  return place === undefined ? null : { source: `${place.type}_root`, sourceId: place.homeId ?? 0 };
+  return folderRef === undefined ? null : { source: `${folderRef.type}_root`, sourceId: folderRef.homeId ?? 0 };
 }
 
 /** The policies that apply to the object, the nearest first: its own, those of its folders, that of the root. */
 export async function readChain(reader: Queryable, object: PolicyObject): Promise<PolicyChain> {
   const own = object.type === "folder" ? null : ownPolicyKey(object);
-  if (object.place !== undefined) return readPlacedChain(reader, own, object.place);
+  if (object.folderRef !== undefined) return readFolderChain(reader, own, object.folderRef);
   if (own === null) return { links: [], homeId: null };
   const rows = await reader.query<{ policy: Policy }>(
     "select elements as policy from object_policy where source_type = $1 and source_id = $2",
@@ -31,10 +31,10 @@ interface ChainRow {
 }
 
 /** `depth` orders the policies: 0 is the root, 1 and up are the folders from the top, 1000 is the object's own. */
-async function readPlacedChain(
+async function readFolderChain(
   reader: Queryable,
   own: { source: PolicySource; sourceId: number } | null,
-  { type, folderId, homeId }: Place,
+  { type, folderId, homeId }: FolderRef,
 ): Promise<PolicyChain> {
   const rows = await reader.query<ChainRow>(
     `with above as (

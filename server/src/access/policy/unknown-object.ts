@@ -11,8 +11,8 @@ export function refusalOfUnknown(
   row: PermissionRow,
   { caller, deny }: Pick<Admitted, "caller" | "deny">,
 ): Fault | undefined {
-  const lack = missingPermission(row, caller);
-  return lack === undefined ? undefined : deny(lack);
+  const refusal = missingPermission(row, caller);
+  return refusal === undefined ? undefined : deny(refusal);
 }
 
 /** For messages and the reference. */

@@ -1,3 +1,7 @@
+/**
+ * `verdictOf` is compared with a second implementation, which shares no code with it, and with the rows of
+ * `policy_rule`, by which lists decide.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PolicyAction, PolicyElement, Subject } from "./policy.ts";
@@ -5,10 +9,6 @@ import { matchingActions, rulesOf } from "./rules.ts";
 import { accessOf, verdictOf } from "./verdict.ts";
 import { referenceVerdict, type ReferenceVerdict } from "../../../test/support/reference-verdict.ts";
 
-/**
- * `verdictOf` is compared with a second implementation, which shares no code with it, and with the rows of
- * `policy_rule`, by which lists decide.
- */
 const ME = 7;
 const MY_GROUPS = [70, 71];
 const me: Subject = { membershipId: ME, groupIds: new Set(MY_GROUPS) };

@@ -1,10 +1,10 @@
-import type { Access, Policy, PolicyAction, PolicyElement, Subject } from "./policy.ts";
-
 /**
  * The verdict of one policy. Elements are ranked by how precisely they name the caller (user, group, everyone), then by
  * how precisely they name the action (the action itself, `all`). The highest rank decides, and at equal rank a deny.
  * The order of the elements never matters. `all` does not include `manage`.
  */
+import type { Access, Policy, PolicyAction, PolicyElement, Subject } from "./policy.ts";
+
 export interface Verdict {
   readonly access: Access;
   /** The position of the element that decided. */

@@ -1,11 +1,11 @@
-import { Fault, invalid } from "../../lib/fault.ts";
-import type { Tx } from "../../db/database.ts";
-import { measureRoles, type RoleRow } from "./store.ts";
-
 /**
  * The built-in roles belong to the groups of the permission table (§5): their name and policy cannot be changed. To get
  * a role with another policy, duplicate it.
  */
+import { Fault, invalid } from "../../lib/fault.ts";
+import type { Tx } from "../../db/database.ts";
+import { measureRoles, type RoleRow } from "./store.ts";
+
 export interface RoleEdit {
   name: string;
   policy: string;

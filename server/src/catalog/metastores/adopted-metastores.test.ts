@@ -7,14 +7,14 @@ useStubMetastores((own) => {
   given = own;
 });
 
-const AT_ONCE = { goodForMs: 0, everyMs: 0 };
+const NO_PAUSE = { goodForMs: 0, everyMs: 0 };
 
 describe("a metastore that a previous server left running", () => {
   test("is replaced for a running Spark if it does not answer, without waiting for a command", async () => {
     await given.open().contributionOf(given.accountId);
     const silent = given.only();
     silent.isSilent = true;
-    const next = given.reopen({ probes: AT_ONCE });
+    const next = given.reopen({ probes: NO_PAUSE });
     await next.adopt();
     await expect
       .poll(() => {

@@ -7,7 +7,7 @@ useStubMetastores((own) => {
   given = own;
 });
 
-const AT_ONCE = { goodForMs: 0, everyMs: 0 };
+const NO_PAUSE = { goodForMs: 0, everyMs: 0 };
 
 describe("a metastore", () => {
   test("that dies while a Spark uses it is restarted, with the same port and secret", async () => {
@@ -21,7 +21,7 @@ describe("a metastore", () => {
   });
 
   test("that does not answer is replaced before it is given to a Spark, with the same port and secret", async () => {
-    const metastores = given.open({ probes: AT_ONCE });
+    const metastores = given.open({ probes: NO_PAUSE });
     const before = await metastores.contributionOf(given.accountId);
     expect(await metastores.contributionOf(given.accountId)).toEqual(before);
     const silent = given.only();
@@ -32,7 +32,7 @@ describe("a metastore", () => {
   });
 
   test("that does not answer is replaced for a running Spark, without a new request", async () => {
-    const metastores = given.open({ probes: AT_ONCE });
+    const metastores = given.open({ probes: NO_PAUSE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
     const silent = given.only();
@@ -44,7 +44,7 @@ describe("a metastore", () => {
   });
 
   test("is not replaced when the probe fails on our side", async () => {
-    const metastores = given.open({ probes: AT_ONCE });
+    const metastores = given.open({ probes: NO_PAUSE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
     const metastore = given.only();
@@ -85,7 +85,7 @@ describe("a metastore", () => {
   });
 
   test("is not replaced while it becomes ready", async () => {
-    const metastores = given.open({ probes: AT_ONCE });
+    const metastores = given.open({ probes: NO_PAUSE });
     const serving = Promise.withResolvers<void>();
     given.served = serving.promise;
     await metastores.contributionOf(given.accountId);

@@ -1,3 +1,4 @@
+/** An account that has replaced the tables of its metastore by views with values of any size and type. */
 import { join } from "node:path";
 import type { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +9,6 @@ import { AccountCatalogs } from "./account-catalogs.ts";
 import { MAX_RESULT_MIB } from "./limit-result-size.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 
-/** An account that has replaced the tables of its metastore by views with values of any size and type. */
 const given = useServer();
 let account: AccountClient;
 let databases: MetastoreDatabases;
@@ -139,8 +139,8 @@ describe("forged columns in the parameters of a table", () => {
 
   async function keepSchema(parts: readonly string[]): Promise<void> {
     await attacker.query(
-      `insert into "TABLE_PARAMS" select 1, 'spark.sql.sources.schema.part.' || place - 1, part
-         from unnest($1::text[]) with ordinality as given (part, place)
+      `insert into "TABLE_PARAMS" select 1, 'spark.sql.sources.schema.part.' || ordinal - 1, part
+         from unnest($1::text[]) with ordinality as given (part, ordinal)
        union all select 1, 'spark.sql.sources.schema.numParts', $2`,
       [parts, String(parts.length)],
     );

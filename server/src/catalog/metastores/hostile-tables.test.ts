@@ -1,3 +1,4 @@
+/** An attacker controls the account's role in PostgreSQL, which owns the tables that we read and write. */
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -14,7 +15,6 @@ import { exportedCatalogs } from "./export-catalogs.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 import { MetastoreReaders } from "./metastore-readers.ts";
 
-/** An attacker controls the account's role in PostgreSQL, which owns the tables that we read and write. */
 let product: TestDatabase;
 let db: Database;
 let databases: MetastoreDatabases;

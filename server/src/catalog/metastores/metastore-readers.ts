@@ -19,7 +19,7 @@ const LIMITS: PoolConfig = {
   // The database cancels statements earlier; this is for a server that does not answer at all.
   query_timeout: 70_000,
 };
-const ACCOUNTS_AT_ONCE = 16;
+const ACCOUNT_CONCURRENCY = 16;
 
 /** There is no database or no table yet: no Spark of the account has ever used the metastore. */
 const NOT_CREATED = new Set(["3D000", "42P01"]);
@@ -33,7 +33,7 @@ export interface MetastoreReadersOptions {
 export class MetastoreReaders {
   readonly #options: MetastoreReadersOptions;
   readonly #pools = new LRUCache<number, DrainingPool>({
-    max: ACCOUNTS_AT_ONCE,
+    max: ACCOUNT_CONCURRENCY,
     dispose: (pool) => void pool.end(),
   });
 

@@ -39,11 +39,11 @@ export function planConnectionLimits(
   const lacking = FOR_PRODUCT - reserved;
   if (lacking <= 0) return limits(roles, MAX_PER_ROLE);
   const room = Math.max(MIN_PER_ROLE, connections - lacking);
-  const places = Math.floor(room / MIN_PER_ROLE);
-  if (roles.length <= places) return limits(roles, Math.floor(room / Math.max(1, roles.length)));
+  const slots = Math.floor(room / MIN_PER_ROLE);
+  if (roles.length <= slots) return limits(roles, Math.floor(room / Math.max(1, roles.length)));
   const holders = roles.filter(({ limit, isIdle }) => limit !== 0 && !isIdle);
   const wanted = roles.filter(({ limit, isWanted }) => limit === 0 && isWanted);
   const idle = roles.filter(({ limit, isIdle }) => limit !== 0 && isIdle);
-  const served = [...holders, ...wanted, ...idle].slice(0, Math.max(places, holders.length));
+  const served = [...holders, ...wanted, ...idle].slice(0, Math.max(slots, holders.length));
   return limits(served, Math.floor(room / Math.max(1, served.length)));
 }

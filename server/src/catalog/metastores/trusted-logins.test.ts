@@ -1,3 +1,4 @@
+/** An operator's PostgreSQL that accepts logins without a password, as many instructions for containers set it up. */
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { makeScratchCluster, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
@@ -6,7 +7,6 @@ import type { EmbeddedPostgres } from "../../db/embedded/embedded-postgres.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 
-/** An operator's PostgreSQL that accepts logins without a password, as many instructions for containers set it up. */
 let scratch: ScratchCluster;
 let postgres: EmbeddedPostgres;
 beforeAll(async () => {

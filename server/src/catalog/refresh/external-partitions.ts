@@ -14,7 +14,7 @@ const BATCH = 250;
 /** Smaller batches would spend most of their time on the call itself. */
 const SMALLEST_BATCH = 50;
 /** The number of connections of the client. */
-const CALLS_AT_ONCE = 4;
+const CALL_CONCURRENCY = 4;
 
 /** The limit for all partition names of a table: half a million names of thirty characters. */
 const NAMES_BYTES = 32 * 1024 * 1024;
@@ -132,8 +132,8 @@ function costOf(names: readonly string[]): number {
 
 /** Spreads the work evenly, so that no connection is idle while the last one works. */
 function batchSize(count: number): number {
-  const rounds = Math.ceil(count / (BATCH * CALLS_AT_ONCE));
-  return Math.max(SMALLEST_BATCH, Math.ceil(count / (rounds * CALLS_AT_ONCE)));
+  const rounds = Math.ceil(count / (BATCH * CALL_CONCURRENCY));
+  return Math.max(SMALLEST_BATCH, Math.ceil(count / (rounds * CALL_CONCURRENCY)));
 }
 
 /**

@@ -18,7 +18,7 @@ export interface OwnMetastore {
 }
 
 /** For one statement. */
-const NAMES_AT_ONCE = 10_000;
+const NAME_BATCH = 10_000;
 /** At the commit PostgreSQL checks every foreign key of every row, and one connection uses only one core for it. */
 const WRITERS = 2;
 /** For one transaction. */
@@ -48,13 +48,13 @@ export class OwnPartitions implements TablePartitions {
 
   async missing(found: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
     const missing: FoundPartition[] = [];
-    for (let from = 0; from < found.length; from += NAMES_AT_ONCE) {
-      const some = found.slice(from, from + NAMES_AT_ONCE);
+    for (let from = 0; from < found.length; from += NAME_BATCH) {
+      const some = found.slice(from, from + NAME_BATCH);
       const names = some.map((partition) => nameOf(this.#table, partition));
       const read = () => unlessAborted(signal, missingNames(this.#metastore.reader, this.#table.identity, names));
-      const places = await retry(read, isTransient, signal, FAILOVER_PAUSES_MS);
-      if (places === undefined) throw tableIsGone(this.#table);
-      missing.push(...some.filter((_, index) => places.has(index + 1)));
+      const ordinals = await retry(read, isTransient, signal, FAILOVER_PAUSES_MS);
+      if (ordinals === undefined) throw tableIsGone(this.#table);
+      missing.push(...some.filter((_, index) => ordinals.has(index + 1)));
     }
     return missing;
   }

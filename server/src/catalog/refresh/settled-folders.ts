@@ -9,7 +9,7 @@ export interface UnsettledFolder<F> {
   readonly at: Date;
 }
 
-const FOLDERS_AT_ONCE = 16;
+const FOLDER_CONCURRENCY = 16;
 
 /** Separates folders in which no file or folder, at any depth, has changed since that time from the others. */
 export async function settledFolders<F extends PartitionFolder>(
@@ -17,7 +17,7 @@ export async function settledFolders<F extends PartitionFolder>(
   folders: readonly F[],
   { since, signal }: { readonly since: Date; readonly signal: AbortSignal },
 ): Promise<{ settled: F[]; unsettled: UnsettledFolder<F>[] }> {
-  const inTurn = limitConcurrency(FOLDERS_AT_ONCE);
+  const inTurn = limitConcurrency(FOLDER_CONCURRENCY);
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const searches = folders.map((folder) =>

@@ -1,11 +1,11 @@
-import { Fault } from "../../lib/fault.ts";
-import type { CatalogTable } from "../tables/table-catalog.ts";
-
 /**
  * The partitions of a table as a refresh needs them. A metastore of ours is accessed by SQL, an external one by Thrift;
  * both write the same rows. Existing partitions are never changed or dropped. A newer table with the same name is not
  * touched.
  */
+import { Fault } from "../../lib/fault.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+
 export interface TablePartitions {
   /** The best number of partitions to compare and add at a time. */
   readonly batch: number;

@@ -26,7 +26,7 @@ export interface WalkOptions {
 }
 
 /** For each level. */
-const FOLDERS_AT_ONCE = 16;
+const FOLDER_CONCURRENCY = 16;
 const PIECE = 1000;
 
 /**
@@ -40,7 +40,7 @@ export async function* walkPartitions(
 ): AsyncGenerator<readonly PartitionFolder[]> {
   const root: PartitionFolder = { values: [], location: hadoopPath(location), modifiedAt: null };
   const level = (folders: AsyncIterable<readonly PartitionFolder[]>, column: PartitionColumn) =>
-    openAhead(folders, FOLDERS_AT_ONCE, (folder) => partitionsIn(store, folder, column, options));
+    openAhead(folders, FOLDER_CONCURRENCY, (folder) => partitionsIn(store, folder, column, options));
   yield* inPieces(columns.reduce(level, once([root])), options.batch);
 }
 

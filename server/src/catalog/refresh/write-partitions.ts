@@ -9,7 +9,7 @@ import {
   insertStorage,
   insertValues,
   lockTable,
-  placesOfIds,
+  ordinalsOfIds,
   reserveIds,
   type FirstIds,
 } from "./store.ts";
@@ -64,17 +64,17 @@ export class PartitionWriter {
     await tx.query(BEGIN);
     const table = await lockTable(tx, this.#table.identity);
     if (table === undefined) throw tableIsGone(this.#table);
-    const before = isRepeated ? await placesOfIds(tx, table, ids, batch.length) : new Set<number>();
+    const before = isRepeated ? await ordinalsOfIds(tx, table, ids, batch.length) : new Set<number>();
     const names = batch.map(({ name }) => name);
-    const places = await insertPartitions(tx, table, ids, names);
-    const added = batch.map((partition, index) => ({ ...partition, place: index + 1 }));
-    const written = added.filter(({ place }) => places.has(place));
+    const ordinals = await insertPartitions(tx, table, ids, names);
+    const added = batch.map((partition, index) => ({ ...partition, ordinal: index + 1 }));
+    const written = added.filter(({ ordinal }) => ordinals.has(ordinal));
     if (written.length > 0) {
       await insertStorage(tx, table, ids, written);
       await insertValues(tx, ids, written);
     }
     await tx.query("commit");
-    return batch.filter((_, index) => places.has(index + 1) || before.has(index + 1));
+    return batch.filter((_, index) => ordinals.has(index + 1) || before.has(index + 1));
   }
 }
 

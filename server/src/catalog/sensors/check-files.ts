@@ -7,7 +7,7 @@ import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";
 import type { FileQuestion, SensorFile } from "./file-question.ts";
 
 const CHECK_TIMEOUT_MS = 20_000;
-const CALLS_AT_ONCE = 8;
+const CALL_CONCURRENCY = 8;
 
 /** In the order of the questions: the answer, or why it cannot be given. */
 export async function checkFiles(
@@ -17,7 +17,7 @@ export async function checkFiles(
 ): Promise<(boolean | Fault)[]> {
   const opened = await storage.open(accountId);
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
-  const inTurn = limitConcurrency(CALLS_AT_ONCE);
+  const inTurn = limitConcurrency(CALL_CONCURRENCY);
   const check = (file: SensorFile): Promise<boolean | Fault> => inTurn(() => checkFile(opened, file, signal));
   try {
     return await Promise.all(questions.map((question) => checkAll(question, check)));
@@ -33,7 +33,7 @@ async function checkAll(
 ): Promise<boolean | Fault> {
   const { files, startAt } = question;
   const inOrder = [...files.slice(startAt), ...files.slice(0, startAt)];
-  for (let from = 0, some = 1; from < inOrder.length; from += some, some = CALLS_AT_ONCE) {
+  for (let from = 0, some = 1; from < inOrder.length; from += some, some = CALL_CONCURRENCY) {
     const batch = inOrder.slice(from, from + some);
     const answers = await Promise.all(batch.map(check));
     const fault = answers.find((answer) => answer instanceof Fault);

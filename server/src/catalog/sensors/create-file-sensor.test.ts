@@ -85,12 +85,12 @@ describe("files in the account's own folder", () => {
     const [own, foreign] = [stored(account, "own"), stored(other, "foreign")];
     symlinkSync(dirname(foreign), join(dirname(own), "link"));
     const around = `${dirname(own)}/../../${other.accountId}/storage`;
-    for (const place of [dirname(foreign), join(dirname(own), "link"), around]) {
+    for (const folder of [dirname(foreign), join(dirname(own), "link"), around]) {
       const [existing, missing] = [
-        await account.post(SENSOR, { files: [`file:${place}/foreign`] }).reply(),
-        await account.post(SENSOR, { files: [`file:${place}/nothing`] }).reply(),
+        await account.post(SENSOR, { files: [`file:${folder}/foreign`] }).reply(),
+        await account.post(SENSOR, { files: [`file:${folder}/nothing`] }).reply(),
       ];
-      expect([existing.status, existing.text.replaceAll("foreign", "nothing")], place).toEqual([
+      expect([existing.status, existing.text.replaceAll("foreign", "nothing")], folder).toEqual([
         missing.status,
         missing.text,
       ]);

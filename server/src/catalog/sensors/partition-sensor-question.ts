@@ -36,8 +36,8 @@ export function partitionSensorQuestion(
   const columns = given.map(({ column, values }, at): SensorColumn => {
     const field = `columns[${at}]`;
     const distinct = new Map<string, SensorValue>();
-    givenValues(`${field}.values`, values).forEach((value, place) => {
-      if (!distinct.has(textOf(value))) distinct.set(textOf(value), { value, at: place });
+    givenValues(`${field}.values`, values).forEach((value, index) => {
+      if (!distinct.has(textOf(value))) distinct.set(textOf(value), { value, at: index });
     });
     return { name: column.toLowerCase(), field, values: [...distinct.values()] };
   });

@@ -1,5 +1,3 @@
-import { Fault } from "../../lib/fault.ts";
-
 /**
  * Sensor requests that wait for their answer to become true. All questions of an account are checked together, and
  * equal ones once. A waiting request holds no database connection.
@@ -14,6 +12,8 @@ import { Fault } from "../../lib/fault.ts";
  * Except with true, a request is never answered from a check that began before it arrived. If its time is over without
  * any check, it gets one then.
  */
+import { Fault } from "../../lib/fault.ts";
+
 export interface WaitedQuestion {
   /** Equal for equal questions. */
   readonly key: string;

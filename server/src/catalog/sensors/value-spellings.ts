@@ -1,10 +1,10 @@
-import { noValue } from "../../engines/hive-thrift/partition-name.ts";
-
 /**
  * The ways in which a metastore may spell a value of a partition column. Pure. A partition that a query writes has the
  * type's canonical spelling; one that was found as a folder has the folder's. So `07` of an `int` is looked up as `7`
  * and as `07`.
  */
+import { noValue } from "../../engines/hive-thrift/partition-name.ts";
+
 export type GivenValue = string | number | boolean | null;
 
 /** The canonical spellings first, the given one last. Undefined: it is no value of that type. */

@@ -3,7 +3,7 @@ import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { addressRefusal } from "../../lib/network-policy.ts";
 import { MetastoreCallLimits } from "./metastore-call-limits.ts";
 
-const CLIENTS_AT_ONCE = 16;
+const MAX_CLIENTS = 16;
 /** The limit of one answer, as the client counts it. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
 /** The default port of `http:`, as which the address is parsed. */
@@ -14,7 +14,7 @@ export class ExternalMetastores {
   readonly #allowedNetworks: readonly string[];
   readonly #limits = new MetastoreCallLimits();
   /** By account and address: accounts never share a connection. */
-  readonly #clients = new LRUCache<string, HiveClient>({ max: CLIENTS_AT_ONCE, dispose: (client) => client.close() });
+  readonly #clients = new LRUCache<string, HiveClient>({ max: MAX_CLIENTS, dispose: (client) => client.close() });
 
   constructor(allowedNetworks: readonly string[]) {
     this.#allowedNetworks = allowedNetworks;

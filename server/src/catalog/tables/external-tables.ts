@@ -21,7 +21,7 @@ import {
 
 /** For one call. A long listing needs several calls. */
 const CALL_TIMEOUT_MS = 60_000;
-const QUESTIONS_AT_ONCE = 4;
+const QUESTION_CONCURRENCY = 4;
 
 /** The tables of an external metastore, read by Thrift. */
 export class ExternalTables implements TableCatalog {
@@ -103,7 +103,7 @@ export class ExternalTables implements TableCatalog {
 
   /** A failure of one question does not affect the others. Each table is looked up once. */
   async hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
-    const inTurn = limitConcurrency(QUESTIONS_AT_ONCE);
+    const inTurn = limitConcurrency(QUESTION_CONCURRENCY);
     const signal = withTimeout();
     const tables = new Map<string, Promise<CatalogTable | undefined>>();
     const tableOf = ({ schema, table }: PartitionQuestion): Promise<CatalogTable | undefined> => {

@@ -53,10 +53,10 @@ export class MetastoreCallLimits {
 
   /** Resolves when the call has been counted. */
   #wait(accountId: number, signal: AbortSignal): Promise<void> {
-    const placed = Promise.withResolvers<void>();
+    const admitted = Promise.withResolvers<void>();
     const giveUp = (reason: unknown): void => {
       stopWaiting();
-      placed.reject(reason);
+      admitted.reject(reason);
     };
     const onAbort = (): void => giveUp(signal.reason);
     const timer = setTimeout(() => giveUp(this.#refusal(accountId, 1, STEP_BYTES)), this.#limits.waitMs);
@@ -65,7 +65,7 @@ export class MetastoreCallLimits {
       begin: () => {
         stopWaiting();
         this.#take(accountId, 1, STEP_BYTES);
-        placed.resolve();
+        admitted.resolve();
       },
     };
     const stopWaiting = (): void => {
@@ -75,7 +75,7 @@ export class MetastoreCallLimits {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#waiting.add(waiting);
-    return placed.promise;
+    return admitted.promise;
   }
 
   #admit(accountId: number): AdmittedCall {
@@ -107,16 +107,16 @@ export class MetastoreCallLimits {
 
   #hasRoom(accountId: number, calls: number, bytes: number): boolean {
     const { calls: ownCalls, bytes: ownBytes } = this.#useOf(accountId);
-    const { calls: mostCalls, bytes: mostBytes } = this.#limits;
-    return ownCalls + calls <= mostCalls - this.#total.calls && ownBytes + bytes <= mostBytes - this.#total.bytes;
+    const { calls: maxCalls, bytes: maxBytes } = this.#limits;
+    return ownCalls + calls <= maxCalls - this.#total.calls && ownBytes + bytes <= maxBytes - this.#total.bytes;
   }
 
   /** Blames the account itself if it would use more than half, and otherwise the use of all accounts together. */
   #refusal(accountId: number, calls: number, bytes: number): Fault {
     const own = this.#useOf(accountId);
-    const { calls: mostCalls, bytes: mostBytes } = this.#limits;
+    const { calls: maxCalls, bytes: maxBytes } = this.#limits;
     const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-    return (own.calls + calls) * 2 > mostCalls || (own.bytes + bytes) * 2 > mostBytes
+    return (own.calls + calls) * 2 > maxCalls || (own.bytes + bytes) * 2 > maxBytes
       ? new Fault(
           "rate-limited",
           "This account reads too much from its metastore at the same time. Try again when other requests have finished.",

@@ -22,13 +22,13 @@ import {
   type TableCatalog,
 } from "./table-catalog.ts";
 
-const TABLES_AT_ONCE = 250;
+const TABLE_BATCH = 250;
 /** The next batch is read while the previous one is written. */
-const ANSWERS_AT_ONCE = 2;
-const PARTITIONS_AT_ONCE = 5000;
+const ANSWER_CONCURRENCY = 2;
+const PARTITION_BATCH = 5000;
 /** For one batch of tables. Most tables have one or two, those with hundreds of columns a dozen. */
-const PARAMETERS_AT_ONCE = 2000;
-const COLUMNS_AT_ONCE = 50_000;
+const PARAMETER_BATCH = 2000;
+const COLUMN_BATCH = 50_000;
 
 export interface OwnTablesOptions {
   /** The same metastore, for statements that are sent often: they are prepared. */
@@ -83,7 +83,7 @@ export class OwnTables implements TableCatalog {
 
   async *describe(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
     const inSchema = schema.toLowerCase();
-    const pieces = readAhead(names, TABLES_AT_ONCE, ANSWERS_AT_ONCE, async (some) => {
+    const pieces = readAhead(names, TABLE_BATCH, ANSWER_CONCURRENCY, async (some) => {
       return { some, described: await this.#describe(inSchema, some) };
     });
     for await (const { some, described } of pieces) {
@@ -108,10 +108,10 @@ export class OwnTables implements TableCatalog {
   async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition[]> {
     const table = { schema: schema.toLowerCase(), name: name.toLowerCase() };
     for (let after = ""; ;) {
-      const some = await listPartitions(this.#metastore, table, { after, limit: PARTITIONS_AT_ONCE });
+      const some = await listPartitions(this.#metastore, table, { after, limit: PARTITION_BATCH });
       yield some;
       const last = some.at(-1);
-      if (last === undefined || some.length < PARTITIONS_AT_ONCE) return;
+      if (last === undefined || some.length < PARTITION_BATCH) return;
       after = last.name;
     }
   }
@@ -125,12 +125,12 @@ export class OwnTables implements TableCatalog {
    * parameters or columns than one batch may hold. A single table is limited only by the maximum size of a result.
    */
   async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[] | undefined> {
-    const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
-    if (rows.length > PARAMETERS_AT_ONCE && names.length > 1) return undefined;
+    const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETER_BATCH + 1);
+    if (rows.length > PARAMETER_BATCH && names.length > 1) return undefined;
     const parameters = Map.groupBy(rows, ({ name }) => name);
     const known = Array.from(parameters, ([name, some]) => ({ name, bySpark: sparkColumnsJson(parametersOf(some)) }));
     const others = known.flatMap(({ name, bySpark }) => (bySpark === undefined ? [name] : []));
-    const most = names.length > 1 ? COLUMNS_AT_ONCE : null;
+    const most = names.length > 1 ? COLUMN_BATCH : null;
     const byHive =
       others.length === 0 ? new Map<string, TableColumn[]>() : await this.#hiveColumns(schema, others, most);
     if (byHive === undefined) return undefined;

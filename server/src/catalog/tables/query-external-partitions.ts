@@ -5,7 +5,7 @@ import { Fault } from "../../lib/fault.ts";
 import { eachChoice, fullNames, type PartitionCombination, type PartitionQuestion } from "./partition-question.ts";
 import type { CatalogTable } from "./table-catalog.ts";
 
-const CALLS_AT_ONCE = 4;
+const CALL_CONCURRENCY = 4;
 
 /** Full partition names need one call together, anything else one call for each combination and spelling. */
 export async function queryExternalPartitions(
@@ -24,7 +24,7 @@ export async function queryExternalPartitions(
     }
     return named.every((names) => names.some((each) => existing.has(each)));
   }
-  const inTurn = limitConcurrency(CALLS_AT_ONCE);
+  const inTurn = limitConcurrency(CALL_CONCURRENCY);
   let isMissingSome = false;
   await Promise.all(
     combinations.map((combination) =>

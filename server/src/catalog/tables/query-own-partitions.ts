@@ -65,7 +65,7 @@ function lookupFor(question: PartitionQuestion, keys: readonly TableColumn[] | u
 function partitionLookup(combination: PartitionCombination, keys: readonly TableColumn[]): PartitionLookup {
   const names = fullNames(combination, keys);
   if (names !== undefined) return { names };
-  return { parts: combination.flatMap((values, place) => (values === undefined ? [] : [{ place, values }])) };
+  return { parts: combination.flatMap((values, index) => (values === undefined ? [] : [{ index, values }])) };
 }
 
 function nameOf({ schema, table }: PartitionQuestion): string {

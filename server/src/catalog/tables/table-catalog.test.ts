@@ -198,14 +198,14 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     what: string;
     table: string;
     seed: (tx: Queryable) => Promise<void>;
-    rowsAtMost: number;
+    maxRows: number;
     asks: [PartitionCombination, boolean][];
   }[] = [
     {
       what: "only the wanted ones of 5,000 partitions, whichever keys have values",
       table: "orders",
       seed: seedOrders,
-      rowsAtMost: 20,
+      maxRows: 20,
       asks: [
         [[["4711"], ["r1"]], true],
         [[["4711"], ["r2"]], false],
@@ -220,7 +220,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       table: "visits",
       seed: seedVisits,
       // It counts up to a thousand to see that a value is not rare.
-      rowsAtMost: 1100,
+      maxRows: 1100,
       asks: [
         [[["US"], ["nope"], undefined], false],
         [[["US"], ["d7"], undefined], true],
@@ -231,7 +231,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     },
   ];
 
-  it.each(crowded)("by SQL reads $what", async ({ table, seed, rowsAtMost, asks }) => {
+  it.each(crowded)("by SQL reads $what", async ({ table, seed, maxRows, asks }) => {
     await rolledBack(metastore.pool, async (tx) => {
       await seed(tx);
       const tables = new OwnTables(tx);
@@ -239,7 +239,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
         const before = await partitionRowsRead(tx);
         const question = { schema: "sales", table, combinations: () => [combination] };
         expect(await tables.hasPartitions([question])).toEqual([expected]);
-        expect((await partitionRowsRead(tx)) - before, JSON.stringify(combination)).toBeLessThan(rowsAtMost);
+        expect((await partitionRowsRead(tx)) - before, JSON.stringify(combination)).toBeLessThan(maxRows);
       }
     });
   });

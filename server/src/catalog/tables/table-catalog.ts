@@ -1,11 +1,11 @@
-import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
-import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
-
 /**
  * The tables of an account. A metastore of ours is read by SQL from its database, without a JVM, an external one by
  * Thrift. Long answers come in batches. The signal `until` is aborted when the caller no longer needs the answer: until
  * then the answer of an external metastore counts as in memory (`metastore-call-limits.ts`).
  */
+import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
+
 export interface TableCatalog {
   /** Sorted. */
   schemaNames(until?: AbortSignal): Promise<string[]>;

@@ -1,3 +1,4 @@
+/** Every node runs these statements every few seconds. Their cost must depend only on the clusters that are up. */
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buffersOf, explainedPlans } from "../../../test/support/explained-plans.ts";
@@ -5,7 +6,6 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import type { Queryable } from "../../db/database.ts";
 import { listIdle, listWork } from "./lifecycle.ts";
 
-/** Every node runs these statements every few seconds. Their cost must depend only on the clusters that are up. */
 const CLUSTERS = 20_000;
 const COMMANDS = 50_000;
 const UP = 20;

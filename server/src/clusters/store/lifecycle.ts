@@ -1,7 +1,3 @@
-import type { Queryable, Tx } from "../../db/database.ts";
-import type { ClusterSettings } from "../cluster-settings.ts";
-import type { ClusterState } from "./cluster.ts";
-
 /**
  * The SQL of the state changes. Each statement is one transition and names the state it leaves. So only one of several
  * concurrent callers makes it, and if a start and an end cross, the later one wins.
@@ -19,6 +15,10 @@ import type { ClusterState } from "./cluster.ts";
  * and serves nodes of an earlier version.) Every change increments the fence, and a node's writes carry the fence it
  * took: zero rows mean that the work is no longer its own.
  */
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { ClusterSettings } from "../cluster-settings.ts";
+import type { ClusterState } from "./cluster.ts";
+
 const MOVE = "state_fence = state_fence + 1, state_since = now(), worked_until = null";
 
 export async function beginStart(tx: Tx, id: number): Promise<boolean> {

@@ -9,7 +9,7 @@ export interface AccountToMeasure {
   /** Names of the folders of its running commands, which are measured every time. */
   readonly running: readonly string[];
   /** The least size that a file or folder counts with. */
-  readonly leastBytes: number;
+  readonly minBytes: number;
 }
 
 const COMMANDS = "commands";
@@ -28,30 +28,30 @@ class AccountMeter {
     this.#now = now;
   }
 
-  measure({ folder, running, leastBytes }: AccountToMeasure): number {
+  measure({ folder, running, minBytes }: AccountToMeasure): number {
     const commands = join(folder, COMMANDS);
     let bytes = 0;
-    for (const name of namesIn(folder)) if (name !== COMMANDS) bytes += walk(join(folder, name), leastBytes);
+    for (const name of namesIn(folder)) if (name !== COMMANDS) bytes += walk(join(folder, name), minBytes);
     const live = new Set(running);
     const there = new Set(namesIn(commands).map((name) => join(commands, name)));
     for (const path of this.#known.keys())
       if (path.startsWith(`${commands}/`) && !there.has(path)) this.#known.delete(path);
-    for (const path of there) bytes += this.#commandBytes(path, live.has(path.slice(commands.length + 1)), leastBytes);
+    for (const path of there) bytes += this.#commandBytes(path, live.has(path.slice(commands.length + 1)), minBytes);
     return bytes;
   }
 
-  #commandBytes(path: string, isRunning: boolean, leastBytes: number): number {
+  #commandBytes(path: string, isRunning: boolean, minBytes: number): number {
     const known = this.#known.get(path);
     if (!isRunning && known !== undefined && this.#now() - known.at < KNOWN_FOR_MS) return known.bytes;
-    const bytes = walk(path, leastBytes);
+    const bytes = walk(path, minBytes);
     if (isRunning) this.#known.delete(path);
     else this.#known.set(path, { bytes, at: this.#now() });
     return bytes;
   }
 }
 
-function walk(path: string, leastBytes: number): number {
-  const steps = measureUsage(path, leastBytes);
+function walk(path: string, minBytes: number): number {
+  const steps = measureUsage(path, minBytes);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

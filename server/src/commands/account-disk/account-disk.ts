@@ -101,7 +101,7 @@ export class AccountDisk {
         .running()
         .filter((run) => run.accountId === accountId)
         .map(({ id }) => String(id)),
-      leastBytes: disk.bytesPerInode,
+      minBytes: disk.bytesPerInode,
     });
     const at = performance.now();
     this.#measured.set(accountId, { used, freeBytes: disk.freeBytes, at, workMs: at - begin });

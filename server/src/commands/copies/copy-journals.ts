@@ -35,7 +35,7 @@ const CLEAN_UP_LIMIT_MS = 10_000;
 /** If the store is unreachable for longer, its unfinished uploads stay. */
 const GIVE_UP_MS = 24 * 3_600_000;
 /** Accounts whose journals are settled at the same time. */
-const ACCOUNTS_AT_ONCE = 4;
+const ACCOUNT_CONCURRENCY = 4;
 /** Clean-ups of one account that may fail in a round. The others wait for the next round. */
 const FAILURES_PER_ROUND = 3;
 const ENTRY = /^(\d+)-(\d+)$/;
@@ -87,7 +87,7 @@ export class CopyJournals {
 
   /** Settles all open journals whose clean-up is due. The store of one account cannot delay other accounts for long. */
   async settleAll(): Promise<void> {
-    const inSlot = limitConcurrency(ACCOUNTS_AT_ONCE);
+    const inSlot = limitConcurrency(ACCOUNT_CONCURRENCY);
     const accounts = Map.groupBy(await this.#listDue(), ({ accountId }) => accountId).values();
     await Promise.all([...accounts].map((owners) => inSlot(() => this.#settleSome(owners))));
   }

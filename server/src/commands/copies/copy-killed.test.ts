@@ -1,3 +1,7 @@
+/**
+ * The real process of a copy, ended at a known moment: while the relay to the store does not answer some requests.
+ * Most of the time is waiting, so the tests run concurrently.
+ */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +17,6 @@ import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { journalFile } from "../../engines/s3-copy/journal.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
-/**
- * The real process of a copy, ended at a known moment: while the relay to the store does not answer some requests.
- * Most of the time is waiting, so the tests run concurrently.
- */
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 const GRACE_MS = 10_000;

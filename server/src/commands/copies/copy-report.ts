@@ -43,21 +43,21 @@ export interface CopiedFile {
   readonly bytes: number;
 }
 
-const ROWS_AT_ONCE = 1000;
+const ROW_BATCH = 1000;
 /** A line has two URIs. */
-const MOST_LINE_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 
 export async function* copiedFiles(report: string): AsyncGenerator<readonly CopiedFile[]> {
   const file = await openPlainFile(report);
   if (file === undefined) throw new Error("the report of a copy is missing");
   try {
     let batch: CopiedFile[] = [];
-    for await (const { value } of readJsonLines(file.handle, MOST_LINE_BYTES)) {
+    for await (const { value } of readJsonLines(file.handle, MAX_LINE_BYTES)) {
       const { copied } = value as { copied?: readonly [string, string, number] }; // written by our own process
       if (copied === undefined) continue;
       const [source, destination, bytes] = copied;
       batch.push({ source, destination, bytes });
-      if (batch.length < ROWS_AT_ONCE) continue;
+      if (batch.length < ROW_BATCH) continue;
       yield batch;
       batch = [];
     }

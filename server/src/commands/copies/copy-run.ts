@@ -32,7 +32,7 @@ export interface CopyRunServices {
 export const REQUEST_FILE = "copy.json";
 
 /** The account's processes may be able to replace the file, so its size is not trusted. */
-const MOST_REQUEST_BYTES = 4 * 1024 * 1024;
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 /** The result of a copy: one row for each source. */
 const COLUMNS: readonly TableColumn<CopiedFile>[] = [
@@ -137,7 +137,7 @@ export class CopyRun implements LiveRun {
   async #noteKeysWork(): Promise<void> {
     const { command, files } = this.#run;
     try {
-      const text = await readHead(join(programFolders(files.folder).input, REQUEST_FILE), MOST_REQUEST_BYTES);
+      const text = await readHead(join(programFolders(files.folder).input, REQUEST_FILE), MAX_REQUEST_BYTES);
       const { credentials } = parseCopyRequest(text).account.s3;
       if (credentials !== null) await this.#services.storage.noteKeysWork(command.accountId, credentials);
     } catch (error) {

@@ -1,14 +1,14 @@
+/**
+ * The paths of a command's files. The folder of the command and the files of the runner (spec, status) belong to the
+ * server, and the program cannot read them. In the folder of an attempt, only `work` and `events` belong to the account's
+ * user.
+ */
 import { join, dirname } from "node:path";
 import { mkdir, rename } from "node:fs/promises";
 import { makeOwnedFolder, makeTraversable, writeUserFiles } from "../../processes/sandbox/confined-folders.ts";
 import type { Identity } from "../../processes/sandbox/confined-program.ts";
 import { removeTree, removeTrees } from "../../processes/tree-removal/remove-tree.ts";
 
-/**
- * The paths of a command's files. The folder of the command and the files of the runner (spec, status) belong to the
- * server, and the program cannot read them. In the folder of an attempt, only `work` and `events` belong to the account's
- * user.
- */
 export interface CommandFiles {
   readonly folder: string;
   /** Counts from 1. */

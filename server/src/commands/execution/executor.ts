@@ -1,8 +1,3 @@
-import type { AttemptFiles } from "./command-files.ts";
-import type { RunnableCommand } from "../store/command-row.ts";
-import { isDiskFullError } from "../../processes/runner/disk-full.ts";
-import { Fault } from "../../lib/fault.ts";
-
 /**
  * How a kind of command runs. The queue decides what runs and when, and writes every state; an executor turns a claimed
  * command into something that runs, finds it again after a restart, and says how it ended.
@@ -14,6 +9,11 @@ import { Fault } from "../../lib/fault.ts";
  * | (handle stored) | `begin` was perhaps not called: `adopt` begins what has not begun |
  * | `begin` | it runs: `adopt` finds it, or finds out how it ended, or it is lost |
  */
+import type { AttemptFiles } from "./command-files.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
+import { isDiskFullError } from "../../processes/runner/disk-full.ts";
+import { Fault } from "../../lib/fault.ts";
+
 export interface Executor {
   /** Why such a command cannot start on this node now, as text for users; null: it can. */
   unready(command: CommandCluster): string | null;

@@ -1,3 +1,7 @@
+/**
+ * Everything that differs between kinds of commands. A kind is one file in this folder and one line in `all-kinds.ts`.
+ * Its name is stored with each command, so a released name never changes.
+ */
 import { type JobSource, noJobs } from "../results/job-source.ts";
 import type { RunnableKind } from "../execution/executor.ts";
 import { type ResultSource, printedResults } from "../results/result-source.ts";
@@ -8,10 +12,6 @@ import { type StoredCommand, type SubmittedCommand, COMMAND_TYPES, type CommandT
 import type { SubmissionInput } from "../submission/body.ts";
 import { isRefresh, REFRESH_TEMPLATE } from "../submission/hive.ts";
 
-/**
- * Everything that differs between kinds of commands. A kind is one file in this folder and one line in `all-kinds.ts`.
- * Its name is stored with each command, so a released name never changes.
- */
 export interface CommandKind extends SubmittableKind, RunnableKind {
   readonly results: ResultSource;
   readonly jobs: JobSource;

@@ -8,7 +8,7 @@ import { isNativeRefresh, isRefresh, planHive, planRefresh } from "../submission
 import { languageOf } from "../submission/language.ts";
 import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
 import { isSparkSql, planSpark, checkSparkWords } from "../submission/spark.ts";
-import { placeKey } from "../execution/spark-place.ts";
+import { scopeKey } from "../execution/spark-scope.ts";
 import type { CommandKind } from "./command-kinds.ts";
 
 export interface SqlParts {
@@ -16,7 +16,7 @@ export interface SqlParts {
   readonly renderer: ResultRenderer;
 }
 
-/** SQL scripts, and table refreshes by Spark's own statement: they run on the warm server of their place. */
+/** SQL scripts, and table refreshes by Spark's own statement: they run on the warm server of their scope. */
 export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): CommandKind {
   return {
     name: "sql",
@@ -30,7 +30,7 @@ export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): Com
     runsOnConnect: true,
     memory: {
       reservedMiB: (command) => servers.costMiB(command, command.configuredHeap ?? null),
-      sharedBy: (command) => placeKey(command),
+      sharedBy: (command) => scopeKey(command),
     },
     executor,
     results: tableResults(renderer),

@@ -2,7 +2,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
 import type { FoldersInside } from "../execution/confine-run.ts";
 import type { DescribeFailure } from "../execution/runner-run.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 import type { CommandRun } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
@@ -14,8 +14,8 @@ export interface ProgramDriver {
   /** The memory that the options of the command, or its script `text`, ask for; undefined: none. */
   statedMemoryMiB(command: RunnableCommand, text: string | null): number | undefined;
   commandLine(run: CommandRun, folders: DriverFolders): Promise<DriverLaunch>;
-  /** A driver that waits for a program of the place. Undefined: the place can have none. */
-  standby?(place: SparkPlace, folders: Pick<DriverFolders, "work" | "input">): Promise<StandbyLaunch | undefined>;
+  /** A driver that waits for a program of the scope. Undefined: the scope can have none. */
+  standby?(scope: SparkScope, folders: Pick<DriverFolders, "work" | "input">): Promise<StandbyLaunch | undefined>;
   /** Absent: failures are described by their exit codes. */
   readonly describeFailure?: DescribeFailure;
   /** Returns a function that reads the progress, in percent, from the files of the attempt. */

@@ -9,7 +9,7 @@ import { accountIdentity } from "../execution/command-files.ts";
 
 const bubblewrap = await findTestBubblewrap(accountIdentity(1));
 const isIsolated = bubblewrap.kind === "usable";
-const lack = isIsolated ? "" : bubblewrap.reason;
+const reason = isIsolated ? "" : bubblewrap.reason;
 
 const isGrouped = isGroupedBySession();
 const NOT_GROUPED = "the kernel does not group processes by session";
@@ -76,7 +76,7 @@ describe("a command that takes more than its limit ends as error and names the l
     expect(await failureOf(`while :; do ${bomb}; done`)).toMatch(/HEADGATE_RUN_PROCESSES allows 100$/);
   });
 
-  test.skipIf(!isIsolated)("processes that the kernel has refused", because(lack), async () => {
+  test.skipIf(!isIsolated)("processes that the kernel has refused", because(reason), async () => {
     expect(await failureOf("while :; do sleep 300 & done")).toMatch(/HEADGATE_RUN_PROCESSES allows 100$/);
   });
 
@@ -93,7 +93,7 @@ describe("a command that takes more than its limit ends as error and names the l
     );
   });
 
-  test.skipIf(!isIsolated)("files in /dev/shm, which count as memory", because(lack), async () => {
+  test.skipIf(!isIsolated)("files in /dev/shm, which count as memory", because(reason), async () => {
     const fill = "head -c 500000000 /dev/zero > /dev/shm/file; sleep 300";
     expect(await failureOf(fill)).toMatch(
       /^too much memory: .* its limit is 130m: use less, or .* raise HEADGATE_RUN_MEMORY$/,

@@ -55,7 +55,7 @@ async function lineOn(
   const clusterOf = sparkCluster(db, keys, { ...config, ...rules });
   const driver = sparkDriver(
     { current: () => ({ state: "ready", detail: "", home }) },
-    async (place) => mergeContributions([{ properties: ofAccount }, await clusterOf(place.accountId, place.clusterId)]),
+    async (scope) => mergeContributions([{ properties: ofAccount }, await clusterOf(scope.accountId, scope.clusterId)]),
     noEventLogs,
   );
   const { accountId } = account;
@@ -78,8 +78,8 @@ async function lineOn(
     elapsedSeconds: 0,
     files: commandFiles(given.dataDir, accountId, 7).attempt(1),
   };
-  const place = { work: "/headgate/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
-  const { argv, env, files, readOnly, handOver } = await driver.commandLine(run, place);
+  const folders = { work: "/headgate/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
+  const { argv, env, files, readOnly, handOver } = await driver.commandLine(run, folders);
   const lines = (files["spark.properties"] ?? "").split("\n").map((line) => line.split(/=(.*)/));
   const properties = Object.fromEntries(lines.map(([key = "", value = ""]) => [key, value]));
   return { argv, env, properties, readOnly, handOver };

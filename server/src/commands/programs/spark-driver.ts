@@ -15,7 +15,7 @@ import { describeFailure } from "../../engines/spark-submit/failure-reason.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { ContributionsOf } from "../execution/spark-place.ts";
+import type { ContributionsOf } from "../execution/spark-scope.ts";
 import type { HandOver, ProgramDriver } from "./program-driver.ts";
 import { accountUserName } from "../execution/command-files.ts";
 import { parseMemoryMiB } from "../../engines/spark-submit/setting-values.ts";
@@ -29,8 +29,8 @@ import type { RunnableCommand } from "../store/command-row.ts";
 const DEFAULT_MEMORY_MIB = 1024;
 /** The memory of a driver besides its heap: the JVM itself and the interpreter of the program. */
 const OVERHEAD_SHARE = 0.1;
-const LEAST_OVERHEAD_MIB = 384;
-const NAMED_AT_MOST = 100;
+const MIN_OVERHEAD_MIB = 384;
+const MAX_NAMED = 100;
 
 /** Runs programs and command lines on the Spark of this node. */
 export function sparkDriver(
@@ -85,9 +85,9 @@ export function sparkDriver(
       };
     },
 
-    async standby(place, { work, input }) {
+    async standby(scope, { work, input }) {
       const spark = setUp.current();
-      const contribution = await contributionsOf(place);
+      const contribution = await contributionsOf(scope);
       if (spark.state !== "ready" || !mayWait(contribution)) return undefined;
       const { properties, classPath, env, readOnly } = contribution;
       const line = standbyCommandLine({
@@ -105,7 +105,7 @@ export function sparkDriver(
         greeting: standbyReady,
         memoryMiB: withOverhead(line.memoryMiB),
         argv: line.argv,
-        env: { ...ownEnvironment(work, place.accountId), ...line.env, ...env },
+        env: { ...ownEnvironment(work, scope.accountId), ...line.env, ...env },
         files: { "standby.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
       };
@@ -131,7 +131,7 @@ function handOverOf({ submission }: DriverCommandLine, contribution: Contributio
 
 /** Users choose the names, so the log shows only a limited number of them. */
 function notesOn(ignored: readonly string[]): string[] {
-  const named = ignored.slice(0, NAMED_AT_MOST).map((name) => `${printable(name)} is set by the server: ignored`);
+  const named = ignored.slice(0, MAX_NAMED).map((name) => `${printable(name)} is set by the server: ignored`);
   const others = ignored.length - named.length;
   return others === 0 ? named : [...named, `${others} more settings are set by the server: ignored`];
 }
@@ -141,7 +141,7 @@ function printable(name: string): string {
 }
 
 function withOverhead(heapMiB: number): number {
-  return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
+  return heapMiB + Math.max(MIN_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
 }
 
 /**

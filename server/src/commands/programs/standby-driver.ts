@@ -9,7 +9,7 @@ import { ProcessFolders, type LeftoverProcess } from "../../processes/supervisor
 import { Supervised } from "../../processes/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 import { accountIdentity, accountRoster, makeStandby } from "../execution/command-files.ts";
 import { confineRun, foldersInside } from "../execution/confine-run.ts";
 import type { StandbyLaunch } from "./program-driver.ts";
@@ -35,15 +35,15 @@ export function standbyFolders(dataDir: string): ProcessFolders<never> {
 }
 
 /** A driver that waits for a program. */
-export class StandbyDriver extends Supervised<SparkPlace> {
+export class StandbyDriver extends Supervised<SparkScope> {
   readonly generation: number;
   readonly folder: string;
   readonly ready: Promise<unknown>;
   readonly #options: StandbyDriverOptions;
   readonly #startedAt: number;
 
-  constructor(place: SparkPlace, folder: string, program: StandbyLaunch, options: StandbyDriverOptions) {
-    super(place, program.digest, program.memoryMiB);
+  constructor(scope: SparkScope, folder: string, program: StandbyLaunch, options: StandbyDriverOptions) {
+    super(scope, program.digest, program.memoryMiB);
     this.generation = program.generation ?? 0;
     this.folder = folder;
     this.#options = options;
@@ -84,7 +84,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     try {
       await openRunnerClient(this.folder).waitForEnd(signal);
     } catch (error) {
-      const fields = { err: error, place: this.key };
+      const fields = { err: error, scope: this.key };
       if (!signal.aborted) this.#options.log.warn(fields, "the status of a standby driver cannot be read");
     }
   }

@@ -5,7 +5,7 @@
  *
  *   wanted ──▶ supervised ──take──▶ the attempt's own
  *     ▲            │ ended: memory, other contributions, end of the cluster, end of its time
- *     └────────────┴──────────────── a program of the place has ended
+ *     └────────────┴──────────────── a program of the scope has ended
  *
  * Only the server that has started a driver can give it an order. After a crash the next server therefore ends the
  * remaining drivers; if no server comes back, their own runners end them.
@@ -13,7 +13,7 @@
 import { randomBytes } from "node:crypto";
 import { Supervisor } from "../../processes/supervisor/supervisor.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { placeKey, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
+import { scopeKey, type ScopedProcess, type SparkScope } from "../execution/spark-scope.ts";
 import { moveStandby } from "../execution/command-files.ts";
 import { foldersInside } from "../execution/confine-run.ts";
 import type { ProgramDriver } from "./program-driver.ts";
@@ -24,7 +24,7 @@ export interface StandbyOptions extends StandbyDriverOptions {
 }
 
 /** A driver to be started. Its generation is the app's at its last program. */
-interface Want extends PlacedProcess {
+interface Want extends ScopedProcess {
   /** An earlier start would slow down the program that took the previous driver. */
   readonly notBefore: number;
   /** Known after the first attempt to start it; 0: not known yet. */
@@ -44,7 +44,7 @@ const START_FAILED = "a standby driver could not be started";
 
 export class StandbyDrivers {
   readonly #options: StandbyOptions;
-  readonly #supervisor: Supervisor<SparkPlace, StandbyDriver>;
+  readonly #supervisor: Supervisor<SparkScope, StandbyDriver>;
   readonly #wants = new Map<string, Want>();
   readonly #closed = new AbortController();
   #starting: Promise<void> | undefined;
@@ -52,10 +52,10 @@ export class StandbyDrivers {
   constructor(options: StandbyOptions) {
     this.#options = options;
     this.#supervisor = new Supervisor({
-      keyText: placeKey,
+      keyText: scopeKey,
       name: "a standby driver",
       startFailure: START_FAILED,
-      describe: ({ key: place, folder }) => ({ place, folder }),
+      describe: ({ key: scope, folder }) => ({ scope, folder }),
       log: options.log,
       onDeath: (standby) => this.#noteDeath(standby),
     });
@@ -73,31 +73,31 @@ export class StandbyDrivers {
   }
 
   /**
-   * Moves the driver of the place to the attempt's folder, where it waits for its order. False: there is none, and nothing
-   * has changed. Either way, a driver will be started for the next program of the place.
+   * Moves the driver of the scope to the attempt's folder, where it waits for its order. False: there is none, and
+   * nothing has changed. Either way, a driver will be started for the next program of the scope.
    */
-  async take(place: SparkPlace, digest: string, attempt: string, generation = 0): Promise<boolean> {
-    const { accountId, clusterId, appId } = place; // a caller's place may have further fields
+  async take(scope: SparkScope, digest: string, attempt: string, generation = 0): Promise<boolean> {
+    const { accountId, clusterId, appId } = scope; // a caller's scope may have further fields
     const notBefore = this.#options.now() + AFTER_USE_MS;
-    const want = { place: { accountId, clusterId, appId }, generation, notBefore, memoryMiB: 0 };
-    this.#wants.set(placeKey(place), want);
-    this.#supervisor.drainOthers(place, digest);
-    const standby = this.#supervisor.find(place, digest);
+    const want = { scope: { accountId, clusterId, appId }, generation, notBefore, memoryMiB: 0 };
+    this.#wants.set(scopeKey(scope), want);
+    this.#supervisor.drainOthers(scope, digest);
+    const standby = this.#supervisor.find(scope, digest);
     if (standby === undefined || !(await standby.isWaiting()) || !this.#supervisor.handOver(standby)) return false;
     try {
       await moveStandby(standby.folder, attempt);
       return true;
     } catch (error) {
-      this.#options.log.warn({ err: error, place }, "a standby driver could not be used");
+      this.#options.log.warn({ err: error, scope }, "a standby driver could not be used");
       void this.#supervisor.end(standby);
       return false;
     }
   }
 
-  /** A program of the place has ended, so a driver for the next one may start. */
-  noteEnd(place: SparkPlace): void {
-    const want = this.#wants.get(placeKey(place));
-    if (want !== undefined) this.#wants.set(placeKey(place), { ...want, notBefore: this.#options.now() });
+  /** A program of the scope has ended, so a driver for the next one may start. */
+  noteEnd(scope: SparkScope): void {
+    const want = this.#wants.get(scopeKey(scope));
+    if (want !== undefined) this.#wants.set(scopeKey(scope), { ...want, notBefore: this.#options.now() });
   }
 
   /** Ends drivers that take memory from commands, and starts those that are wanted and fit. */
@@ -107,11 +107,11 @@ export class StandbyDrivers {
     const leftMiB = spareMiB - this.reservedMiB();
     if (leftMiB <= 0) return;
     // Preparing a driver may start the account's metastore, so one that is known not to fit is not prepared.
-    const isDue = ({ place, notBefore, memoryMiB }: Want): boolean =>
-      memoryMiB <= leftMiB && notBefore <= this.#options.now() && this.#supervisor.of(place).length === 0;
+    const isDue = ({ scope, notBefore, memoryMiB }: Want): boolean =>
+      memoryMiB <= leftMiB && notBefore <= this.#options.now() && this.#supervisor.of(scope).length === 0;
     const due = [...this.#wants.values()].find(isDue);
     if (due === undefined) return;
-    this.#starting = this.#start(due.place, leftMiB).finally(() => {
+    this.#starting = this.#start(due.scope, leftMiB).finally(() => {
       this.#starting = undefined;
     });
   }
@@ -121,23 +121,23 @@ export class StandbyDrivers {
   }
 
   accounts(): number[] {
-    return [...new Set(this.unusedPlaces().map(({ accountId }) => accountId))];
+    return [...new Set(this.unusedScopes().map(({ accountId }) => accountId))];
   }
 
-  /** The places of all of them: a driver in use belongs to its command. */
-  unusedPlaces(): SparkPlace[] {
+  /** The scopes of all of them: a driver in use belongs to its command. */
+  unusedScopes(): SparkScope[] {
     return this.#supervisor.list().map(({ key }) => key);
   }
 
   /** The drivers that wait and those that are to be started. */
-  list(): PlacedProcess[] {
-    const waiting = this.#supervisor.list().map(({ key: place, generation }) => ({ place, generation }));
-    return [...waiting, ...this.#wants.values()].map(({ place, generation }) => ({ place, generation }));
+  list(): ScopedProcess[] {
+    const waiting = this.#supervisor.list().map(({ key: scope, generation }) => ({ scope, generation }));
+    return [...waiting, ...this.#wants.values()].map(({ scope, generation }) => ({ scope, generation }));
   }
 
-  /** Ends those that match. None is started for their places before the next program there. */
-  async endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void> {
-    for (const [key, want] of this.#wants) if (matches(want.place, want.generation)) this.#wants.delete(key);
+  /** Ends those that match. None is started for their scopes before the next program there. */
+  async endUnused(matches: (scope: SparkScope, generation: number) => boolean): Promise<void> {
+    for (const [key, want] of this.#wants) if (matches(want.scope, want.generation)) this.#wants.delete(key);
     await this.#supervisor.stop(({ key, generation }) => matches(key, generation));
   }
 
@@ -148,35 +148,35 @@ export class StandbyDrivers {
     await this.endUnused(() => true); // the one that was being started
   }
 
-  /** After a failure, the place gets no standby driver before its next program. */
-  async #start(place: SparkPlace, spareMiB: number): Promise<void> {
+  /** After a failure, the scope gets no standby driver before its next program. */
+  async #start(scope: SparkScope, spareMiB: number): Promise<void> {
     try {
-      const standby = await this.#open(place, spareMiB);
+      const standby = await this.#open(scope, spareMiB);
       if (standby === undefined) return;
-      await this.#supervisor.add(standby).ready.catch(() => this.#wants.delete(placeKey(place)));
+      await this.#supervisor.add(standby).ready.catch(() => this.#wants.delete(scopeKey(scope)));
     } catch (error) {
-      this.#wants.delete(placeKey(place));
-      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, place }, START_FAILED);
+      this.#wants.delete(scopeKey(scope));
+      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, scope }, START_FAILED);
     }
   }
 
-  async #open(place: SparkPlace, spareMiB: number): Promise<StandbyDriver | undefined> {
+  async #open(scope: SparkScope, spareMiB: number): Promise<StandbyDriver | undefined> {
     const { driver, sandbox, dataDir } = this.#options;
-    const folder = standbyFolders(dataDir).pathOf(place.accountId, randomBytes(8).toString("hex"));
-    const prepared = Promise.resolve(driver.standby?.(place, foldersInside(sandbox, folder)));
+    const folder = standbyFolders(dataDir).pathOf(scope.accountId, randomBytes(8).toString("hex"));
+    const prepared = Promise.resolve(driver.standby?.(scope, foldersInside(sandbox, folder)));
     const program = await unlessAborted(this.#closed.signal, prepared); // it may start a metastore
-    const want = this.#wants.get(placeKey(place));
+    const want = this.#wants.get(scopeKey(scope));
     if (program === undefined || want === undefined) {
-      this.#wants.delete(placeKey(place));
+      this.#wants.delete(scopeKey(scope));
       return undefined;
     }
-    this.#wants.set(placeKey(place), { ...want, memoryMiB: program.memoryMiB });
-    return program.memoryMiB > spareMiB ? undefined : new StandbyDriver(place, folder, program, this.#options);
+    this.#wants.set(scopeKey(scope), { ...want, memoryMiB: program.memoryMiB });
+    return program.memoryMiB > spareMiB ? undefined : new StandbyDriver(scope, folder, program, this.#options);
   }
 
   /** Replaces a driver whose time was over. One that ended by itself is not replaced: the next would end, too. */
   async #noteDeath(standby: StandbyDriver): Promise<void> {
-    if (!standby.hasWaitedFully) this.#wants.delete(placeKey(standby.key));
+    if (!standby.hasWaitedFully) this.#wants.delete(scopeKey(standby.key));
     await this.#supervisor.end(standby);
   }
 }

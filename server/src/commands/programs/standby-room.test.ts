@@ -23,16 +23,16 @@ function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDr
 }
 
 async function endProgram(standbys: StandbyDrivers, accountId: number): Promise<void> {
-  const place = { accountId, clusterId: 1, appId: null };
-  expect(await standbys.take(place, "any", "/nowhere/attempt")).toBe(false);
-  standbys.noteEnd(place);
+  const scope = { accountId, clusterId: 1, appId: null };
+  expect(await standbys.take(scope, "any", "/nowhere/attempt")).toBe(false);
+  standbys.noteEnd(scope);
 }
 
 test("a driver that does not fit is prepared once and does not delay the others", async () => {
   const asked: number[] = [];
-  const standbys = openStandbys((place, folders) => {
-    asked.push(place.accountId);
-    return stubStandby().standby?.(place, folders) ?? Promise.resolve(undefined);
+  const standbys = openStandbys((scope, folders) => {
+    asked.push(scope.accountId);
+    return stubStandby().standby?.(scope, folders) ?? Promise.resolve(undefined);
   });
   const look = async (spareMiB: number): Promise<void> => {
     standbys.keepWithin({ freeMiB: 300, spareMiB });

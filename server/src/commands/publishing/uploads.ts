@@ -1,3 +1,8 @@
+/**
+ * Uploads objects to accounts' storage, a few at a time for each account, and each object once, even if several callers
+ * upload it at the same time. While an upload waits for a slot, at most half of the slots are kept by uploads that have
+ * run longer than a minute: of more, the slowest ends. So slow storages do not keep the slots from other accounts.
+ */
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../object-store/object-store.ts";
 import { filePieces } from "../../object-store/object-body.ts";
@@ -13,11 +18,6 @@ import { accountIdentity } from "../execution/command-files.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { type PublishedCommand, publishedPath } from "../output/command-text.ts";
 
-/**
- * Uploads objects to accounts' storage, a few at a time for each account, and each object once, even if several callers
- * upload it at the same time. While an upload waits for a slot, at most half of the slots are kept by uploads that have
- * run longer than a minute: of more, the slowest ends. So slow storages do not keep the slots from other accounts.
- */
 export interface Uploads {
   /** Settles when all of it is uploaded. Rejects with an `UploadError` if the storage fails. */
   put(accountId: number, store: ObjectStore, uri: string, content: Content): Promise<void>;

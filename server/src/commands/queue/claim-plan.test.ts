@@ -263,7 +263,7 @@ test("a command that is larger than the node is left to a larger node and delays
   expect(planned.shortages).toEqual(new Map([[huge.id, "node"]]));
 });
 
-test("memory that commands of one place share is counted once", () => {
+test("memory that commands of one scope share is counted once", () => {
   const queries = [waiting(1), waiting(1), waiting(1), waiting(2)];
   const need = ({ clusterId }: Candidate) => ({ memoryMiB: 600, sharedBy: `cluster ${clusterId}` });
   const { claims, shortages } = plan(queries, { room: room(1000), memoryOf: need });

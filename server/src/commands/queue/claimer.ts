@@ -37,7 +37,7 @@ export interface ClaimerOptions {
 }
 
 /** Says why no command of the kind can start on this node now, as text for users; null: it can. */
-export type Unready = (kind: RunnableKind, place: CommandCluster) => string | null;
+export type Unready = (kind: RunnableKind, cluster: CommandCluster) => string | null;
 
 /** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */
 export type UseClusters = (

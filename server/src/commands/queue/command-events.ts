@@ -1,10 +1,10 @@
-import type { Notifications } from "../../db/notifications.ts";
-import type { Log } from "../../lib/log.ts";
-
 /**
  * Events of commands, for requests that wait. Messages between nodes only save time: each wait also polls the rows, with
  * one query for all waiters of a node.
  */
+import type { Notifications } from "../../db/notifications.ts";
+import type { Log } from "../../lib/log.ts";
+
 export interface CommandEvents {
   /** Call it after a submission has been committed: the nodes then look for commands to claim. */
   wake(): void;

@@ -1,13 +1,13 @@
+/**
+ * Log lines about commands: the user, the command and how it ended. They leave out its text and the cause of a failure,
+ * which may contain users' data.
+ */
 import type { Log } from "../../lib/log.ts";
 import type { LineForm, Piece, Tone } from "../../lib/terminal/log-line.ts";
 import { shortened } from "../../lib/terminal/printable.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import type { SettledCommand } from "../store/queue.ts";
 
-/**
- * Log lines about commands: the user, the command and how it ended. They leave out its text and the cause of a failure,
- * which may contain users' data.
- */
 const STARTED = "command started";
 const ENDED = "command ended";
 const LONGEST_NAME = 60;

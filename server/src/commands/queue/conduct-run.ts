@@ -56,7 +56,7 @@ const STORE_RETRY_MS = 1000;
 const TIDY_MS = 10_000;
 /** After this time the same node may claim a command again whose run could not begin. */
 const RELEASE_DELAY_SECONDS = 2;
-const RELEASES_AT_MOST = 5;
+const MAX_RELEASES = 5;
 
 /**
  * Conducts one claimed command from the claim to its end. It is the only writer of the row on this node. The dispatcher
@@ -259,7 +259,7 @@ export class ConductedRun {
   /** Gives up a run that failed to begin several times. */
   #outOfPatience(): SettledOutcome | undefined {
     const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
-    if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;
+    if (!isWanted || this.#releases < MAX_RELEASES) return undefined;
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
   }
 

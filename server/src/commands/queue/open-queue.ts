@@ -116,6 +116,6 @@ function shareOf(share: Share, budgetMiB: number): number {
 function unreadyOrNoDisk({ isDiskLow, diskExcess }: Pick<QueueOptions, "isDiskLow" | "diskExcess">): Unready {
   const noDisk = (accountId: number): string | null =>
     isDiskLow() ? "the disk of the node is nearly full" : (diskExcess(accountId) ?? null);
-  return ({ executor }, place) =>
-    executor.unready(place) ?? (executor.needsNoDisk === true ? null : noDisk(place.accountId));
+  return ({ executor }, cluster) =>
+    executor.unready(cluster) ?? (executor.needsNoDisk === true ? null : noDisk(cluster.accountId));
 }

@@ -7,9 +7,9 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 /** A program can be prepared only when its account's metastore is up: here that takes long, or forever. */
 const never = new Promise<never>(() => undefined);
 let prepared: Promise<void> = never;
-const commandLine: typeof stubDriver.commandLine = async (run, place) => {
+const commandLine: typeof stubDriver.commandLine = async (run, folders) => {
   await prepared;
-  return stubDriver.commandLine(run, place);
+  return stubDriver.commandLine(run, folders);
 };
 const settings = { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
 const given = useServer({ settings, driver: { ...stubDriver, commandLine } });

@@ -10,7 +10,9 @@ import { findNewTimeline, isInRecovery, noteTimeline } from "../store/nodes.ts";
 
 /** More ids than a busy installation gives out in the seconds that asynchronous replication can lose. */
 const GAP = 10_000;
-/** A standby refuses to name its place in the write-ahead log, as do managed services that have no such log (Aurora). */
+/**
+ * A standby refuses to name its position in the write-ahead log, as do managed services that have no such log (Aurora).
+ */
 const NOT_IN_THIS_STATE = "55000";
 
 export class TimelineWatch {

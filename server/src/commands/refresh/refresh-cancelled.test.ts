@@ -13,11 +13,11 @@ const given = useServer();
 
 const PATIENCE = { timeout: 45_000, interval: 20 };
 /** Each limit is below the timeout of the request that the refresh waits for. */
-const AT_ONCE_MS = { connecting: 8000, greetingTls: 4000, asking: 20_000 };
+const PROMPT_MS = { connecting: 8000, greetingTls: 4000, asking: 20_000 };
 
 const PROTOCOLS = [
-  ["http", AT_ONCE_MS.asking],
-  ["https", AT_ONCE_MS.greetingTls],
+  ["http", PROMPT_MS.asking],
+  ["https", PROMPT_MS.greetingTls],
 ] as const;
 
 interface Silent {
@@ -77,7 +77,7 @@ test("a refresh is cancelled at once while its metastore accepts connections but
   const silent = await startSilent();
   const account = await given.account();
   await bring(account, silent);
-  await expectCancelledWithin(AT_ONCE_MS.connecting, account, silent);
+  await expectCancelledWithin(PROMPT_MS.connecting, account, silent);
 });
 
 test.each([getTable.name, getPartitionNames.name, addPartitions.name])(
@@ -88,7 +88,7 @@ test.each([getTable.name, getPartitionNames.name, addPartitions.name])(
     for (const n of [1, 2, 3]) mkdirSync(join(folder, `n=${n}`), { recursive: true });
     const metastore = await startMetastore(`file:${folder}`, call);
     await bring(account, metastore);
-    await expectCancelledWithin(AT_ONCE_MS.asking, account, metastore);
+    await expectCancelledWithin(PROMPT_MS.asking, account, metastore);
   },
 );
 

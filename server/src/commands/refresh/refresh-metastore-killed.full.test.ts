@@ -90,12 +90,12 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
 
   /** Creates folders that the metastore does not know, with a row in each. */
   async function grown(table: string): Promise<void> {
-    const place = join(dataDir, "accounts", String(account.accountId), "storage", table);
+    const folder = join(dataDir, "accounts", String(account.accountId), "storage", table);
     for (let n = 0; n < PARTITIONS; n += 1) {
-      mkdirSync(join(place, `n=${n}`), { recursive: true });
-      writeFileSync(join(place, `n=${n}`, "part-0.csv"), "1\n");
+      mkdirSync(join(folder, `n=${n}`), { recursive: true });
+      writeFileSync(join(folder, `n=${n}`, "part-0.csv"), "1\n");
     }
-    await runSql(account, `create table ${table} (one int, n int) using csv partitioned by (n) location '${place}'`);
+    await runSql(account, `create table ${table} (one int, n int) using csv partitioned by (n) location '${folder}'`);
   }
 
   /** Opens the metastore as an external one would be: without a secret. */

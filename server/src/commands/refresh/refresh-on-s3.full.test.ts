@@ -48,9 +48,9 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
 
   async function copy(from: string, ...to: readonly string[]): Promise<void> {
     for await (const { uri } of store.list(from)) {
-      for (const place of to) {
+      for (const folder of to) {
         const { body } = await store.get(uri);
-        await store.put(`${place}/${uri.slice(uri.lastIndexOf("/") + 1)}`, body);
+        await store.put(`${folder}/${uri.slice(uri.lastIndexOf("/") + 1)}`, body);
       }
     }
   }

@@ -1,10 +1,10 @@
+/** These refreshes do not end, because their metastore never answers. No Spark is set up here. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { startThriftServer, type ThriftServer } from "../../../test/thrift/thrift-server.ts";
 
-/** These refreshes do not end, because their metastore never answers. No Spark is set up here. */
 const MINUTES = 60_000;
 let ahead = 0;
 const silence = silenceClock();

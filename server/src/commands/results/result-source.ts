@@ -1,3 +1,7 @@
+/**
+ * Finds the results of a kind of command. The kind decides where they are, not the files that exist: so a program cannot
+ * pass off a file as rows, and a removed result is not taken for an empty one.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
@@ -21,10 +25,6 @@ import { frameChunks, StreamReply, type StreamType } from "../../http/stream-rep
 import { invalid, type Fault } from "../../lib/fault.ts";
 import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
 
-/**
- * Finds the results of a kind of command. The kind decides where they are, not the files that exist: so a program cannot
- * pass off a file as rows, and a removed result is not taken for an empty one.
- */
 export interface ResultSource {
   /** Whether a command that failed or was cancelled has a result: the output up to then. */
   readonly outlastsFailure: boolean;

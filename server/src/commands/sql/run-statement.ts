@@ -70,8 +70,12 @@ export async function runStatement(
   observer: StatementObserver,
 ): Promise<void> {
   const { folder, index, outputBytes } = statement;
-  const place: SpoolTarget = { folder, statement: index, ...(outputBytes === null ? {} : { limitBytes: outputBytes }) };
-  const spool = statement.resumed === undefined ? await createSpool(place) : await reopenSpool(place);
+  const target: SpoolTarget = {
+    folder,
+    statement: index,
+    ...(outputBytes === null ? {} : { limitBytes: outputBytes }),
+  };
+  const spool = statement.resumed === undefined ? await createSpool(target) : await reopenSpool(target);
   try {
     await readInto(spool, execution(session, statement, spool), statement, observer);
   } catch (error) {

@@ -15,7 +15,7 @@ import { commandFiles, type AttemptFiles } from "../execution/command-files.ts";
 import type { Executor, LiveRun, CommandRun, RunState } from "../execution/executor.ts";
 import { openSql } from "./sql-executor.ts";
 
-const PLACE = { accountId: 1, clusterId: 2 };
+const SCOPE = { accountId: 1, clusterId: 2 };
 const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };
 const storeAwayFault = storeFault(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
 
@@ -30,7 +30,7 @@ describe("a node without Spark", () => {
 
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-sql-"));
-    files = commandFiles(dataDir, PLACE.accountId, 3).attempt(1);
+    files = commandFiles(dataDir, SCOPE.accountId, 3).attempt(1);
     mkdirSync(files.folder, { recursive: true });
     leaseFile = join(dataDir, "lease");
     await renewLease();
@@ -59,9 +59,9 @@ describe("a node without Spark", () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   test("learns which clusters are remote servers from the clusters alone", async () => {
-    expect(executor.unready(PLACE)).toContain("Spark cannot be set up");
+    expect(executor.unready(SCOPE)).toContain("Spark cannot be set up");
     remote = REMOTE;
-    await expect.poll(() => executor.unready(PLACE)).toBeNull();
+    await expect.poll(() => executor.unready(SCOPE)).toBeNull();
     expect(new Set(asked)).toEqual(new Set(["the cluster"]));
   });
 
@@ -167,7 +167,7 @@ describe("a node without Spark", () => {
   }
 
   function run(): CommandRun {
-    const command = { ...PLACE, id: 3, appId: null, pool: null, kind: "sql", commandType: "SparkCommand", command: {} };
+    const command = { ...SCOPE, id: 3, appId: null, pool: null, kind: "sql", commandType: "SparkCommand", command: {} };
     return {
       command: { ...command, options: null, resolvedMacros: null },
       files,

@@ -8,7 +8,7 @@ import { WarmServers, type WarmServersOptions } from "../warm-servers/warm-serve
 import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 import type { SqlHandle } from "./script-state.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
@@ -30,10 +30,10 @@ const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node"
 export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlService> {
   const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
   await servers.recover();
-  const unready = (place: CommandCluster): string | null => {
+  const unready = (scope: CommandCluster): string | null => {
     const { state, detail } = spark?.current() ?? NOT_SET_UP;
     // A remote server needs no Spark on this node.
-    if (state === "ready" || servers.isRemote(place)) return null;
+    if (state === "ready" || servers.isRemote(scope)) return null;
     return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
   };
   const bootId = await readBootId();
@@ -70,16 +70,16 @@ const NONE = -1;
 /** Read by the interceptor in the server (`jvm/connect/PoolInterceptor.scala`); as bytes, since a name may be any text. */
 const POOL_HEADER = "headgate-pool-bin";
 
-/** Runs queries on the warm server of their place. They have no process of their own. */
+/** Runs queries on the warm server of their scope. They have no process of their own. */
 function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
   // Loaded with the first query, because the Spark Connect client takes a tenth of an idle server's memory.
   const runOf = async (run: CommandRun): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
     const { pool } = run.command;
-    const place = placeOf(run.command);
+    const scope = scopeOf(run.command);
     return new SqlRun(
       run,
-      { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name, place) },
+      { acquire: () => servers.acquire(scope), reacquire: (name) => servers.reacquire(name, scope) },
       { headers: pool === null ? {} : { [POOL_HEADER]: pool }, limits, bootId },
     );
   };
@@ -102,6 +102,6 @@ function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): 
   };
 }
 
-function placeOf({ accountId, clusterId, appId }: RunnableCommand): SparkPlace {
+function scopeOf({ accountId, clusterId, appId }: RunnableCommand): SparkScope {
   return { accountId, clusterId, appId };
 }

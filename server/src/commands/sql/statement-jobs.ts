@@ -1,3 +1,7 @@
+/**
+ * The progress of a statement, for `jobs`: Spark Connect reports the tasks of a statement, but not its jobs. Each change is
+ * a line in the attempt's folder, so that the list survives a restart.
+ */
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -5,10 +9,6 @@ import { Readable } from "node:stream";
 import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
 import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
 
-/**
- * The progress of a statement, for `jobs`: Spark Connect reports the tasks of a statement, but not its jobs. Each change is
- * a line in the attempt's folder, so that the list survives a restart.
- */
 export interface StatementJob {
   /** Its position in the script, from 0. */
   readonly statement: number;

@@ -34,14 +34,14 @@ interface ClusterAndApp {
   readonly appId: number | null;
 }
 
-/** The places whose processes have to end: their cluster is not up, or it or their app is deleted. */
-export function listEndedPlaces(system: Queryable, places: readonly ClusterAndApp[]): Promise<ClusterAndApp[]> {
+/** The scopes whose processes have to end: their cluster is not up, or it or their app is deleted. */
+export function listEndedScopes(system: Queryable, scopes: readonly ClusterAndApp[]): Promise<ClusterAndApp[]> {
   return system.query(
     `select cluster_id as "clusterId", app_id as "appId"
-       from unnest($1::bigint[], $2::bigint[]) as place (cluster_id, app_id)
+       from unnest($1::bigint[], $2::bigint[]) as scope (cluster_id, app_id)
       where not exists (
               select from cluster where id = cluster_id and deleted_at is null and state in ('PENDING', 'UP'))
          or (app_id is not null and not exists (select from app where id = app_id))`,
-    [places.map(({ clusterId }) => clusterId), places.map(({ appId }) => appId)],
+    [scopes.map(({ clusterId }) => clusterId), scopes.map(({ appId }) => appId)],
   );
 }

@@ -1,5 +1,3 @@
-import type { Queryable, Tx } from "../../db/database.ts";
-
 /**
  * The SQL of the queue. The command row is the job, and its columns are the state of the command:
  *
@@ -18,6 +16,8 @@ import type { Queryable, Tx } from "../../db/database.ts";
  * its node's disk, `only_node_id` names that node, and no other may claim the command. Every search uses a partial index
  * of the waiting or the running commands, so its cost does not grow with the history.
  */
+import type { Queryable, Tx } from "../../db/database.ts";
+
 export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
 export const HELD = "command.status in ('running', 'cancelling')";
 /** The attempt was spawned and has not ended, so the next claim continues it. */

@@ -1,13 +1,13 @@
-import { invalid } from "../../lib/fault.ts";
-import { quoteWord, splitWords } from "../../lib/shell-words.ts";
-import { copyOptionFields, type SubmissionInput } from "./body.ts";
-import { EMPTY_PLAN, type SubmissionPlan } from "./plan.ts";
-
 /**
  * §4.4. Options come in `sub_command_args`, which is kept byte for byte except for credentials, or as fields, which are
  * appended to it as words. Their meaning is checked only when the command runs, because §7 treats mistakes in them as
  * failures of the job.
  */
+import { invalid } from "../../lib/fault.ts";
+import { quoteWord, splitWords } from "../../lib/shell-words.ts";
+import { copyOptionFields, type SubmissionInput } from "./body.ts";
+import { EMPTY_PLAN, type SubmissionPlan } from "./plan.ts";
+
 type CopyOption = keyof typeof copyOptionFields;
 const COPY_OPTIONS = Object.keys(copyOptionFields) as CopyOption[]; // the type of Object.keys is string[]
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { AppServers } from "./app-servers.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 
 const given = useServer();
 
 interface Fake {
-  readonly place: SparkPlace;
+  readonly scope: SparkScope;
   readonly generation: number;
   readonly isUp: boolean;
 }
@@ -14,8 +14,8 @@ interface Fake {
 /** Processes of a node that end when they are told to. */
 function fakeProcesses(...all: Fake[]) {
   const left = new Set(all);
-  const end = (matches: (place: SparkPlace, generation: number) => boolean = () => true): Promise<void> => {
-    for (const each of left) if (matches(each.place, each.generation)) left.delete(each);
+  const end = (matches: (scope: SparkScope, generation: number) => boolean = () => true): Promise<void> => {
+    for (const each of left) if (matches(each.scope, each.generation)) left.delete(each);
     return Promise.resolve();
   };
   return { left, list: () => [...left], stop: end, endUnused: end };
@@ -37,7 +37,7 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
     await account.post("/api/v2/apps", { name: "b" }),
   ];
   const of = (appId: number | null, generation = 0, isUp = true): Fake => ({
-    place: { accountId, clusterId: 1, appId },
+    scope: { accountId, clusterId: 1, appId },
     generation,
     isUp,
   });

@@ -7,17 +7,17 @@ import {
   reportAppServers,
   type AppServersOfNode,
 } from "../store/app-servers.ts";
-import type { PlacedProcess, SparkPlace } from "../execution/spark-place.ts";
+import type { ScopedProcess, SparkScope } from "../execution/spark-scope.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
-type Matches = (place: SparkPlace, generation: number) => boolean;
+type Matches = (scope: SparkScope, generation: number) => boolean;
 
 export interface AppServersOptions {
   readonly db: Queryable;
   readonly nodeId: string;
   readonly servers: Pick<WarmServers, "list" | "stop">;
   /** The standby drivers of this node. */
-  readonly standbys: { list(): PlacedProcess[]; endUnused(matches: Matches): Promise<void> };
+  readonly standbys: { list(): ScopedProcess[]; endUnused(matches: Matches): Promise<void> };
   /** Nodes that count as dead: their last reports do not count. */
   readonly silentNodes: () => readonly string[];
   /** Makes all nodes check their servers. */
@@ -46,8 +46,8 @@ export class AppServers {
 
   async listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
     const { db, servers } = this.#options;
-    const here = servers.list().filter(({ place, isUp }) => isUp && place.accountId === accountId);
-    const up = new Set(here.map(({ place }) => place.appId));
+    const here = servers.list().filter(({ scope, isUp }) => isUp && scope.accountId === accountId);
+    const up = new Set(here.map(({ scope }) => scope.appId));
     const elsewhere = new Set(await listUpElsewhere(db, appIds, this.#leftOut()));
     return new Set(appIds.filter((id) => up.has(id) || elsewhere.has(id)));
   }
@@ -82,7 +82,7 @@ export class AppServers {
 
   async #endAndReport(): Promise<void> {
     const { db, nodeId, servers, standbys } = this.#options;
-    const appIds = new Set([...servers.list(), ...standbys.list()].flatMap(({ place: { appId } }) => appId ?? []));
+    const appIds = new Set([...servers.list(), ...standbys.list()].flatMap(({ scope: { appId } }) => appId ?? []));
     if (appIds.size > 0) {
       const generations = await readGenerations(db, [...appIds]);
       const isOver: Matches = ({ appId }, generation) =>
@@ -97,7 +97,7 @@ export class AppServers {
 }
 
 function byApp(servers: ReturnType<WarmServers["list"]>): AppServersOfNode[] {
-  const apps = Map.groupBy(servers, ({ place }) => place.appId);
+  const apps = Map.groupBy(servers, ({ scope }) => scope.appId);
   return [...apps].flatMap(([appId, each]) =>
     appId === null
       ? []

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { endUnusedProcesses } from "./cluster-control.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 
 const given = useServer();
 
@@ -23,14 +23,14 @@ test("processes that wait for commands end with their cluster or app, and others
   ]);
   await account.delete("/api/v2/clusters/deleted");
   const { id: appId } = await account.post("/api/v2/apps", { name: "kept" });
-  const at = (clusterId: number, app: number | null = null): SparkPlace => ({ accountId, clusterId, appId: app });
+  const at = (clusterId: number, app: number | null = null): SparkScope => ({ accountId, clusterId, appId: app });
   const waiting = [at(up), at(pending), at(up, appId), at(up, 999_999), at(terminating), at(down, appId), at(deleted)];
   const left = new Set(waiting);
   await endUnusedProcesses(given.app.services.db.system, [
     {
-      unusedPlaces: () => [...left],
+      unusedScopes: () => [...left],
       endUnused(matches) {
-        for (const place of left) if (matches(place)) left.delete(place);
+        for (const scope of left) if (matches(scope)) left.delete(scope);
         return Promise.resolve();
       },
     },

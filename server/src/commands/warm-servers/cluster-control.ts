@@ -2,21 +2,21 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { runsOnCluster, waitsForCluster, listEndedPlaces } from "../store/in-use.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import { runsOnCluster, waitsForCluster, listEndedScopes } from "../store/in-use.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
 interface ControlOptions {
   readonly db: Queryable;
   readonly servers: WarmServers;
   /** The drivers that wait for programs. */
-  readonly standbys: Pick<PlaceProcesses, "endUnused">;
+  readonly standbys: Pick<ScopedProcesses, "endUnused">;
   readonly log: Log;
   /** Makes the queue check its runs. */
   readonly wake: () => void;
 }
 
-interface ControlledPlace {
+interface ControlledCluster {
   readonly id: number;
   readonly accountId: number;
   readonly engine: { readonly type: string };
@@ -32,30 +32,30 @@ const MAX_REASON_LENGTH = 500;
  */
 export function clusterControl({ db, servers, standbys, log, wake }: ControlOptions) {
   return {
-    async start({ id: clusterId, accountId, engine }: ControlledPlace, signal: AbortSignal): Promise<void> {
-      const place: SparkPlace = { accountId, clusterId, appId: null };
+    async start({ id: clusterId, accountId, engine }: ControlledCluster, signal: AbortSignal): Promise<void> {
+      const scope: SparkScope = { accountId, clusterId, appId: null };
       if (engine.type === "connect") {
-        await answers(servers, place);
+        await answers(servers, scope);
       } else if (!(await waitsForCluster(db, clusterId)) && !signal.aborted) {
         servers
-          .startAhead(place)
+          .startAhead(scope)
           .catch((error: unknown) =>
-            log.warn({ err: error, place }, "a warm server could not be started ahead of the first query"),
+            log.warn({ err: error, scope }, "a warm server could not be started ahead of the first query"),
           );
       }
     },
 
-    async terminate({ id }: ControlledPlace, signal: AbortSignal): Promise<void> {
+    async terminate({ id }: ControlledCluster, signal: AbortSignal): Promise<void> {
       wake();
       while (await runsOnCluster(db, id)) await delay(POLL_INTERVAL_MS, undefined, { signal });
-      const isHere = ({ clusterId }: SparkPlace): boolean => clusterId === id;
+      const isHere = ({ clusterId }: SparkScope): boolean => clusterId === id;
       await Promise.all([servers.stop(isHere), standbys.endUnused(isHere)]);
     },
   };
 }
 
-async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
-  const { server, release } = await servers.acquire(place);
+async function answers(servers: WarmServers, scope: SparkScope): Promise<void> {
+  const { server, release } = await servers.acquire(scope);
   try {
     await server.ready;
   } catch (error) {
@@ -70,23 +70,23 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
   }
 }
 
-/** Processes of this node that wait for commands of a place. */
-interface PlaceProcesses {
-  /** The places of unused processes, in any order; a place may occur several times. */
-  unusedPlaces(): SparkPlace[];
-  /** Ends the unused processes of places that match. */
-  endUnused(matches: (place: SparkPlace) => boolean): Promise<void>;
+/** Processes of this node that wait for commands of a scope. */
+interface ScopedProcesses {
+  /** The scopes of unused processes, in any order; a scope may occur several times. */
+  unusedScopes(): SparkScope[];
+  /** Ends the unused processes of scopes that match. */
+  endUnused(matches: (scope: SparkScope) => boolean): Promise<void>;
 }
 
 /**
  * Ends the unused processes of clusters and apps that have ended. One node ends a cluster or an app itself; every other
  * node finds out here.
  */
-export async function endUnusedProcesses(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
-  const waiting = kinds.flatMap((kind) => kind.unusedPlaces());
+export async function endUnusedProcesses(system: Queryable, kinds: readonly ScopedProcesses[]): Promise<void> {
+  const waiting = kinds.flatMap((kind) => kind.unusedScopes());
   if (waiting.length === 0) return;
   const ended = new Set(
-    (await listEndedPlaces(system, waiting)).map(({ clusterId, appId }) => `${clusterId}/${appId}`),
+    (await listEndedScopes(system, waiting)).map(({ clusterId, appId }) => `${clusterId}/${appId}`),
   );
   if (ended.size === 0) return;
   for (const kind of kinds) await kind.endUnused(({ clusterId, appId }) => ended.has(`${clusterId}/${appId}`));

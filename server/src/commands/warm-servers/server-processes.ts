@@ -10,7 +10,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { accountIdentity, accountRoster } from "../execution/command-files.ts";
 import { newServerName, remoteServerName, serverFolders, type ServerRecord } from "./server-record.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
 
 export interface ServerProcessesOptions extends LastingTerms {
@@ -48,22 +48,22 @@ export class ServerProcesses {
     await this.#folders.recover((path) => this.#process(path), takeStarted, this.#options.log);
   }
 
-  /** Starts a server for the place, or connects to the remote one that its cluster names. */
-  open(place: SparkPlace, contribution: Contribution, digest: string): OpenedServer {
+  /** Starts a server for the scope, or connects to the remote one that its cluster names. */
+  open(scope: SparkScope, contribution: Contribution, digest: string): OpenedServer {
     const { remote, generation = 0 } = contribution;
     const memoryMiB = remote === undefined ? serverMemoryMiB(contribution) : 0;
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation };
+    const record: ServerRecord = { version: 1, place: scope, digest, memoryMiB, generation };
     if (remote === undefined) return this.#start(record, contribution);
     const started = Promise.resolve();
-    return { name: remoteServerName(place, digest), record, process: remoteServer(remote), started };
+    return { name: remoteServerName(scope, digest), record, process: remoteServer(remote), started };
   }
 
   #start(record: ServerRecord, contribution: Contribution): OpenedServer {
     const spark = this.#options.spark.current();
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-    const { place, digest, memoryMiB } = record;
-    const { accountId } = place;
-    const name = newServerName(place, digest);
+    const { place: scope, digest, memoryMiB } = record;
+    const { accountId } = scope;
+    const name = newServerName(scope, digest);
     const process = this.#process(this.#folders.make(accountId, name, record));
     const started = process.start({
       ...this.#options,
@@ -95,7 +95,7 @@ function serverMemoryMiB(contribution: Contribution): number {
 
 const DEFAULT_MEMORY_MIB = serverMemoryMiB(NOTHING_CONTRIBUTED);
 
-/** The memory of the first server of a place. `heap`: as configured; null: not configured. */
+/** The memory of the first server of a scope. `heap`: as configured; null: not configured. */
 export function configuredMemoryMiB(heap: string | null): number {
   if (heap === null) return DEFAULT_MEMORY_MIB;
   try {

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ConnectServer } from "../../engines/connect-server/connect-server.ts";
 import { ProcessFolders } from "../../processes/supervisor/process-folders.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 
 /** The record in the folder of a server, for the next Headgate. */
 export interface ServerRecord {
   readonly version: 1;
-  readonly place: SparkPlace;
+  /** Its scope, under the name that released versions have stored. */
+  readonly place: SparkScope;
   /** The digest of the contributions that it was started with. */
   readonly digest: string;
   readonly memoryMiB: number;
@@ -27,12 +28,12 @@ export async function endServers(dataDir: string, accountId?: number): Promise<n
 }
 
 /** The name of a server to be started, and of its folder. */
-export function newServerName({ clusterId, appId }: SparkPlace, digest: string): string {
+export function newServerName({ clusterId, appId }: SparkScope, digest: string): string {
   return `${clusterId}-${appId ?? 0}-${digest}-${randomBytes(3).toString("hex")}`;
 }
 
 /** The name of a remote server: the same each time. */
-export function remoteServerName({ clusterId, appId }: SparkPlace, digest: string): string {
+export function remoteServerName({ clusterId, appId }: SparkScope, digest: string): string {
   return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
 }
 

@@ -11,9 +11,9 @@ import type { ServerProcess } from "./server-processes.ts";
 import { serverFolders } from "./server-record.ts";
 import { WarmServers } from "./warm-servers.ts";
 
-const PLACE = { accountId: 1, clusterId: 2, appId: null };
+const SCOPE = { accountId: 1, clusterId: 2, appId: null };
 const NAME = "one-of-before";
-const UP = { place: PLACE, generation: 0, isUp: true };
+const UP = { scope: SCOPE, generation: 0, isUp: true };
 
 /** A stub of the JVM: it lives until it is stopped, whether or not its port answers. */
 class LivingProcess implements ServerProcess {
@@ -47,7 +47,7 @@ describe("a warm server that lives", () => {
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-warm-"));
     const digest = contributionDigest(NOTHING_CONTRIBUTED);
-    serverFolders(dataDir).make(PLACE.accountId, NAME, { version: 1, place: PLACE, digest, memoryMiB: 500 });
+    serverFolders(dataDir).make(SCOPE.accountId, NAME, { version: 1, place: SCOPE, digest, memoryMiB: 500 });
     connect = await scriptConnect([]);
     process = new LivingProcess(connect.port);
   });
@@ -77,7 +77,7 @@ describe("a warm server that lives", () => {
 
   test("is ended when it is in use and does not answer", async () => {
     const found = await adopted(0);
-    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    const { server } = (await found.reacquire(NAME, SCOPE)) ?? {};
     await server?.ready;
     found.endSilent();
     expect(await server?.isSilent()).toBe(false);
@@ -85,7 +85,7 @@ describe("a warm server that lives", () => {
     connect.stop();
     found.endSilent();
     await expect.poll(() => process.isStopped).toBe(true);
-    expect(await found.reacquire(NAME, PLACE)).toBeUndefined();
+    expect(await found.reacquire(NAME, SCOPE)).toBeUndefined();
   });
 
   test("is not ended while it is unused", async () => {
@@ -93,7 +93,7 @@ describe("a warm server that lives", () => {
     await expect.poll(() => found.list()).toEqual([UP]);
     connect.stop();
     found.endSilent();
-    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    const { server } = (await found.reacquire(NAME, SCOPE)) ?? {};
     expect(await server?.isSilent()).toBe(true);
     expect(found.list()).toEqual([UP]);
     expect(process.isStopped).toBe(false);
@@ -101,7 +101,7 @@ describe("a warm server that lives", () => {
 
   test("is probed until this server leaves it, and then goes on", async () => {
     const found = await adopted(60_000);
-    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    const { server } = (await found.reacquire(NAME, SCOPE)) ?? {};
     await server?.ready;
     connect.stop();
     found.endSilent();
@@ -115,7 +115,7 @@ describe("a warm server that lives", () => {
     const found = await adopted(0);
     await expect.poll(() => found.list()).toEqual([UP]);
     process.hasDied = true;
-    await expect(found.acquire(PLACE)).rejects.toThrow("Spark is not set up"); // it would start another
+    await expect(found.acquire(SCOPE)).rejects.toThrow("Spark is not set up"); // it would start another
     await expect.poll(() => process.isStopped).toBe(true);
   });
 
@@ -123,7 +123,7 @@ describe("a warm server that lives", () => {
     connect.stop();
     const found = await adopted(20);
     const beganAt = performance.now();
-    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    const { server } = (await found.reacquire(NAME, SCOPE)) ?? {};
     await expect(server?.ready).rejects.toThrow("does not answer");
     expect(performance.now() - beganAt).toBeGreaterThan(200);
     await expect.poll(() => process.isStopped).toBe(true);

@@ -8,7 +8,7 @@ import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { OpenedServer } from "./server-processes.ts";
 import type { ServerRecord } from "./server-record.ts";
-import type { SparkPlace } from "../execution/spark-place.ts";
+import type { SparkScope } from "../execution/spark-scope.ts";
 
 /** A few sessions are made ahead: the first request of a session costs as much as a small statement. */
 const SPARE_SESSIONS = 2;
@@ -26,7 +26,7 @@ const PROBE_TIMES: ProbeTimes = { goodForMs: 30_000 };
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
 
 /** A Spark Connect server, local or remote, with its sessions. */
-export class WarmServer extends Supervised<SparkPlace> {
+export class WarmServer extends Supervised<SparkScope> {
   readonly name: string;
   readonly record: ServerRecord;
   readonly process: RunningServer;

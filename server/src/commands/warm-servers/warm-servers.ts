@@ -1,7 +1,7 @@
 /**
- * The warm servers of this node: one for each place (account, cluster and app) that has run SQL recently. A server is
- * configured by the contributions to its place. When they change, the next command gets a new server, and the old one ends
- * after its last command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
+ * The warm servers of this node: one for each scope (account, cluster and app) that has run SQL recently. A server is
+ * configured by the contributions to its scope. When they change, the next command gets a new server, and the old one
+ * ends after its last command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
  */
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervisor } from "../../processes/supervisor/supervisor.ts";
@@ -13,7 +13,7 @@ import {
   type ServerProcessesOptions,
 } from "./server-processes.ts";
 import { isRemoteServerName, remoteServerName } from "./server-record.ts";
-import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
+import { scopeKey, type ContributionsOf, type ScopedProcess, type SparkScope } from "../execution/spark-scope.ts";
 import { WarmServer } from "./warm-server.ts";
 
 export interface WarmServersOptions extends ServerProcessesOptions {
@@ -30,8 +30,8 @@ export interface HeldServer {
 export class WarmServers {
   readonly #options: WarmServersOptions;
   readonly #processes: ServerProcesses;
-  readonly #supervisor: Supervisor<SparkPlace, WarmServer>;
-  /** The memory of the last server, by place: the next one needs as much. */
+  readonly #supervisor: Supervisor<SparkScope, WarmServer>;
+  /** The memory of the last server, by scope: the next one needs as much. */
   readonly #lastMemoryMiB = new Map<string, number>();
   readonly #remoteClusters: RemoteClusters;
 
@@ -40,9 +40,9 @@ export class WarmServers {
     this.#processes = new ServerProcesses(options);
     this.#remoteClusters = new RemoteClusters(options.clusterOf);
     this.#supervisor = new Supervisor({
-      keyText: placeKey,
+      keyText: scopeKey,
       name: "a warm server",
-      describe: ({ key: place }) => ({ place }),
+      describe: ({ key: scope }) => ({ scope }),
       log: options.log,
       onReady: (server) => this.#settleIn(server),
       onIdle: (server) => void server.makeSessions().catch(() => undefined),
@@ -54,13 +54,13 @@ export class WarmServers {
     await this.#processes.recover((found) => this.#add(found));
   }
 
-  /** Returns a server with the current contributions to the place, starts it if needed, and holds it for the caller. */
-  async acquire(place: SparkPlace): Promise<HeldServer> {
-    const contribution = await this.#options.contributionsOf(place);
+  /** Returns a server with the current contributions to the scope, starts it if needed, and holds it for the caller. */
+  async acquire(scope: SparkScope): Promise<HeldServer> {
+    const contribution = await this.#options.contributionsOf(scope);
     const digest = contributionDigest(contribution);
-    this.#supervisor.drainOthers(place, digest);
+    this.#supervisor.drainOthers(scope, digest);
     for (;;) {
-      const server = this.#supervisor.find(place, digest) ?? this.#open(place, contribution, digest);
+      const server = this.#supervisor.find(scope, digest) ?? this.#open(scope, contribution, digest);
       // The supervisor may not have noticed a recent death yet.
       const isGood = !server.isUp || (await server.process.isAlive());
       if (isGood && server.isAvailable) return this.#hold(server);
@@ -69,29 +69,29 @@ export class WarmServers {
   }
 
   /** A server that the previous Headgate had acquired, by its name; undefined: it is gone. */
-  async reacquire(name: string, place: SparkPlace): Promise<HeldServer | undefined> {
-    const found = this.#named(name) ?? (await this.#findRemote(name, place));
+  async reacquire(name: string, scope: SparkScope): Promise<HeldServer | undefined> {
+    const found = this.#named(name) ?? (await this.#findRemote(name, scope));
     return found && this.#hold(found);
   }
 
   /** A remote server has no folder here, but may still have the session. */
-  async #findRemote(name: string, place: SparkPlace): Promise<WarmServer | undefined> {
+  async #findRemote(name: string, scope: SparkScope): Promise<WarmServer | undefined> {
     if (!isRemoteServerName(name)) return undefined;
-    const contribution = await this.#options.contributionsOf(place);
+    const contribution = await this.#options.contributionsOf(scope);
     const digest = contributionDigest(contribution);
-    if (remoteServerName(place, digest) !== name) return undefined;
-    return this.#named(name) ?? this.#open(place, contribution, digest);
+    if (remoteServerName(scope, digest) !== name) return undefined;
+    return this.#named(name) ?? this.#open(scope, contribution, digest);
   }
 
   /** Starts one before a command needs it. */
-  async startAhead(place: SparkPlace): Promise<void> {
-    const { release } = await this.acquire(place);
+  async startAhead(scope: SparkScope): Promise<void> {
+    const { release } = await this.acquire(scope);
     release();
   }
 
   /** The servers that answer, start or drain. */
-  list(): (PlacedProcess & { readonly isUp: boolean })[] {
-    return this.#supervisor.list().map(({ key: place, generation, isUp }) => ({ place, generation, isUp }));
+  list(): (ScopedProcess & { readonly isUp: boolean })[] {
+    return this.#supervisor.list().map(({ key: scope, generation, isUp }) => ({ scope, generation, isUp }));
   }
 
   /** The accounts of the local servers that run or start. */
@@ -100,14 +100,14 @@ export class WarmServers {
     return ours.map(({ key }) => key.accountId);
   }
 
-  /** The memory that a command of the place needs for a server: 0 if one runs already or is remote. */
-  costMiB(place: SparkPlace, heap: string | null = null): number {
-    if (this.#supervisor.of(place).length > 0 || this.#remoteClusters.has(place)) return 0;
-    return this.#lastMemoryMiB.get(placeKey(place)) ?? configuredMemoryMiB(heap);
+  /** The memory that a command of the scope needs for a server: 0 if one runs already or is remote. */
+  costMiB(scope: SparkScope, heap: string | null = null): number {
+    if (this.#supervisor.of(scope).length > 0 || this.#remoteClusters.has(scope)) return 0;
+    return this.#lastMemoryMiB.get(scopeKey(scope)) ?? configuredMemoryMiB(heap);
   }
 
   /** Whether the cluster is known to be a remote server. If not, it is read in the background. */
-  isRemote(cluster: Pick<SparkPlace, "accountId" | "clusterId">): boolean {
+  isRemote(cluster: Pick<SparkScope, "accountId" | "clusterId">): boolean {
     const isKnown = this.#remoteClusters.has(cluster);
     if (!isKnown) this.#remoteClusters.findOut(cluster);
     return isKnown;
@@ -136,7 +136,7 @@ export class WarmServers {
   }
 
   /** Ends those that match, in use or not. */
-  stop(matches: (place: SparkPlace, generation: number) => boolean = () => true): Promise<void> {
+  stop(matches: (scope: SparkScope, generation: number) => boolean = () => true): Promise<void> {
     return this.#supervisor.stop(({ key, generation }) => matches(key, generation));
   }
 
@@ -145,12 +145,12 @@ export class WarmServers {
     this.#supervisor.endSilent(({ isUp, isIdle, isRemote }) => isUp && !isIdle && !isRemote);
   }
 
-  unusedPlaces(): SparkPlace[] {
+  unusedScopes(): SparkScope[] {
     return this.#supervisor.list().flatMap(({ isIdle, key }) => (isIdle ? [key] : []));
   }
 
   /** Ends those that match and that no command uses. */
-  endUnused(matches: (place: SparkPlace) => boolean): Promise<void> {
+  endUnused(matches: (scope: SparkScope) => boolean): Promise<void> {
     return this.#supervisor.stop(({ isIdle, key }) => isIdle && matches(key));
   }
 
@@ -162,13 +162,13 @@ export class WarmServers {
     return { server, release: this.#supervisor.hold(server) };
   }
 
-  #open(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
-    return this.#add(this.#processes.open(place, contribution, digest));
+  #open(scope: SparkScope, contribution: Contribution, digest: string): WarmServer {
+    return this.#add(this.#processes.open(scope, contribution, digest));
   }
 
   #add(opened: OpenedServer): WarmServer {
     const server = this.#supervisor.add(new WarmServer(opened, this.#options));
-    this.#lastMemoryMiB.set(placeKey(server.key), server.memoryMiB);
+    this.#lastMemoryMiB.set(scopeKey(server.key), server.memoryMiB);
     this.#remoteClusters.learn(server.key, server.isRemote);
     return server;
   }
@@ -184,7 +184,7 @@ export class WarmServers {
   }
 }
 
-type Cluster = Pick<SparkPlace, "accountId" | "clusterId">;
+type Cluster = Pick<SparkScope, "accountId" | "clusterId">;
 
 /** The contribution of the cluster alone. Unlike all contributions, reading it starts no metastore. */
 type ClusterOf = (accountId: number, clusterId: number) => Promise<Partial<Contribution>>;

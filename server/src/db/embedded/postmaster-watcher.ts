@@ -1,3 +1,8 @@
+/**
+ * A small process that outlives Headgate, even after a SIGKILL, and stops the PostgreSQL server as soon as no process
+ * needs it (`end-postmaster.sh`). The next Headgate first ends the watcher, so that it cannot stop a server that was
+ * just adopted.
+ */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
@@ -9,11 +14,6 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 import { findProcessLinks, readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { Cluster } from "./cluster.ts";
 
-/**
- * A small process that outlives Headgate, even after a SIGKILL, and stops the PostgreSQL server as soon as no process
- * needs it (`end-postmaster.sh`). The next Headgate first ends the watcher, so that it cannot stop a server that was
- * just adopted.
- */
 export interface PostmasterWatcher {
   /** Sets the postmaster that the watcher stops. */
   follow(postmaster: { readonly pid: number }): void;

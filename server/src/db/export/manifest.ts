@@ -1,7 +1,3 @@
-import { Type, type Static, type TSchema } from "typebox";
-import { Value } from "typebox/value";
-import { Fault } from "../../lib/fault.ts";
-
 /**
  * The first entry of an export: its contents, so that an import can be refused before it changes anything. `format` is
  * the layout of the archive; the schema of the data follows from the number of the last migration. Attached databases
@@ -10,6 +6,10 @@ import { Fault } from "../../lib/fault.ts";
  *   manifest.json | keys | data/<table>/000001 000002 …  (COPY text, split anywhere; tables in load order)
  *   attached/<name>/ manifest.json | schema.sql | data/<table>/000001 …
  */
+import { Type, type Static, type TSchema } from "typebox";
+import { Value } from "typebox/value";
+import { Fault } from "../../lib/fault.ts";
+
 export const FORMAT = 2;
 
 const Name = Type.String({ minLength: 1, maxLength: 63 });

@@ -30,15 +30,15 @@ async function grownMiB(work: () => Promise<void>): Promise<number> {
 
 test("a result of more than 1 GiB is spooled, resumed and rendered in bounded memory", async () => {
   const renderer = resultRenderer({ threads: 1 });
-  const place = { folder, statement: 0 };
+  const target = { folder, statement: 0 };
   numberedBatch(7); // fills the cache before the measurement
   try {
     const whileSpooled = await grownMiB(async () => {
-      const half = await createSpool(place);
+      const half = await createSpool(target);
       for (let i = 0; i < BATCHES / 2; i++) await half.append(numberedBatch(i));
       await half.sync();
       await half.close();
-      const rest = await reopenSpool(place);
+      const rest = await reopenSpool(target);
       expect(rest.lastSynced()?.rows).toBe((BATCHES / 2) * NUMBERED_ROWS);
       for (let i = BATCHES / 2; i < BATCHES; i++) await rest.append(numberedBatch(i));
       await rest.finish([]);

@@ -1,11 +1,11 @@
-import { parentPort } from "node:worker_threads";
-import { openRendering, type Rendering } from "./rendering.ts";
-import type { RenderReply, RenderRequest } from "./render-thread.ts";
-
 /**
  * Entry point of a render thread. It keeps many renderings open and produces one chunk per request, so a slow reader
  * does not delay the others. Only the rendering that was used last holds a batch in memory.
  */
+import { parentPort } from "node:worker_threads";
+import { openRendering, type Rendering } from "./rendering.ts";
+import type { RenderReply, RenderRequest } from "./render-thread.ts";
+
 const port = parentPort;
 if (port === null) throw new Error("render-worker.ts must run in a worker thread");
 

@@ -1,12 +1,12 @@
+/**
+ * Renders spooled results as text, CSV, JSON or Arrow in worker threads; the main thread only passes the chunks on.
+ * Rendering pauses while the reader does, and at most two chunks per reader are in memory.
+ */
 import { availableParallelism } from "node:os";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions, Chunk } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
 
-/**
- * Renders spooled results as text, CSV, JSON or Arrow in worker threads; the main thread only passes the chunks on.
- * Rendering pauses while the reader does, and at most two chunks per reader are in memory.
- */
 export interface ResultRenderer {
   /** The iterator throws if the files are damaged or missing. */
   render(spool: SpoolToRead, options: RenderOptions, reader?: ReaderOptions): AsyncIterable<Uint8Array>;

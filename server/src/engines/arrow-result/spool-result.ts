@@ -1,12 +1,12 @@
+/**
+ * The result of a finished statement in two files: `result-<statement>.arrow`, an IPC stream without its end-of-stream
+ * marker, and `result-<statement>.index`. The index ends with a summary, which an unfinished result does not have.
+ */
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { decodeRecord, encodeRecord, RECORD_BYTES } from "./spool-index.ts";
 
-/**
- * The result of a finished statement in two files: `result-<statement>.arrow`, an IPC stream without its end-of-stream
- * marker, and `result-<statement>.index`. The index ends with a summary, which an unfinished result does not have.
- */
 export interface SpooledResult {
   /** The statement's number in the script, from 0. */
   readonly statement: number;

@@ -7,7 +7,7 @@ export type TableColumn<Row> =
   | { readonly name: string; readonly type: "string"; readonly valueOf: (row: Row) => string }
   | { readonly name: string; readonly type: "bigint"; readonly valueOf: (row: Row) => number };
 
-const ROWS_AT_ONCE = 1000;
+const ROW_BATCH = 1000;
 
 /**
  * Stores rows of our own as a result that is read like the result of a query. Memory use does not depend on the number of
@@ -36,9 +36,9 @@ export async function spoolTable<Row>(
   try {
     await append([]); // so that it has columns even if there are no rows
     for await (const batch of batches) {
-      for (let from = 0; from < batch.length; from += ROWS_AT_ONCE) {
+      for (let from = 0; from < batch.length; from += ROW_BATCH) {
         signal?.throwIfAborted();
-        await append(batch.slice(from, from + ROWS_AT_ONCE));
+        await append(batch.slice(from, from + ROW_BATCH));
         await nextTurn(); // encoding blocks the event loop
       }
     }

@@ -46,12 +46,12 @@ describe("a spool", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const place = (statement = 0): { folder: string; statement: number } => ({ folder, statement });
+  const target = (statement = 0): { folder: string; statement: number } => ({ folder, statement });
   const files = (statement = 0) => spoolFiles(folder, statement);
   const names = (): string[] => readdirSync(folder).sort();
 
   async function spooled(batches: readonly GivenBatch[], statement = 0, parts = 1) {
-    const spool = await createSpool(place(statement));
+    const spool = await createSpool(target(statement));
     await appendAll(spool, received(batches, parts));
     return spool.finish(columns);
   }
@@ -79,7 +79,7 @@ describe("a spool", () => {
   test("is synced to disk soon, but not immediately", async () => {
     const [first, second] = received(three);
     if (first === undefined || second === undefined) throw new Error("no batches");
-    const spool = await createSpool(place());
+    const spool = await createSpool(target());
     await spool.append(first);
     expect(spool.lastSynced()).toBeUndefined(); // checked before the second append, during which a sync may happen
     await spool.append(second);
@@ -88,7 +88,7 @@ describe("a spool", () => {
   });
 
   test("never has more than a few MiB that are not synced", async () => {
-    const spool = await createSpool(place());
+    const spool = await createSpool(target());
     for (let number = 0; number < 100; number++) {
       await spool.append(numberedBatch(number));
       const unsafe = number + 1 - (spool.lastSynced()?.rows ?? 0) / NUMBERED_ROWS;
@@ -124,7 +124,7 @@ describe("a spool", () => {
       await spooled([batch(0, 3)], 0);
       const second = await spooled([batch(10, 2)], 2);
       expect(names()).toEqual(["result-2.arrow", "result-2.index"]);
-      const ddl = await createSpool(place(3));
+      const ddl = await createSpool(target(3));
       await appendAll(ddl, received([{ data: emptyStream(), rows: 0 }]));
       expect(await ddl.finish([])).toBeUndefined();
       expect(await findResult(folder)).toEqual(second);
@@ -139,7 +139,7 @@ describe("a spool", () => {
 
     test("is the previous result while a later statement runs", async () => {
       const first = await spooled([batch(0, 3)], 0);
-      const running = await createSpool(place(1));
+      const running = await createSpool(target(1));
       await appendAll(running, received(three));
       await running.sync();
       expect(await findResult(folder)).toEqual(first);
@@ -155,7 +155,7 @@ describe("a spool", () => {
   describe("that is reopened", () => {
     test("continues after the last synced batch", async () => {
       const [first, second, third] = received(three);
-      const before = await createSpool(place());
+      const before = await createSpool(target());
       expect(before.lastSynced()).toBeUndefined();
       await appendAll(
         before,
@@ -165,7 +165,7 @@ describe("a spool", () => {
       expect(before.lastSynced()).toEqual({ position: "position-1-0", rows: 6 });
       await before.close();
 
-      const after = await reopenSpool(place());
+      const after = await reopenSpool(target());
       expect(after.lastSynced()).toEqual({ position: "position-1-0", rows: 6 });
       if (third !== undefined) await after.append(third);
       expect(await after.finish(columns)).toMatchObject({ rows: 46 });
@@ -174,13 +174,13 @@ describe("a spool", () => {
 
     test("can be finished a second time with the same result", async () => {
       const result = await spooled(three);
-      const again = await reopenSpool(place());
+      const again = await reopenSpool(target());
       expect(again.lastSynced()).toEqual({ position: "position-2-0", rows: 46 });
       expect(await again.finish(columns)).toEqual(result);
     });
 
     test("starts empty if there are no files", async () => {
-      const spool = await reopenSpool(place());
+      const spool = await reopenSpool(target());
       expect(spool.lastSynced()).toBeUndefined();
       await appendAll(spool, received(three));
       expect(await spool.finish(columns)).toMatchObject({ rows: 46 });
@@ -201,7 +201,7 @@ describe("a spool", () => {
         const [indexBytes, dataBytes] = [Math.min(index.length, 4 * RECORD_BYTES - (cut % 200)), data.length - cut];
         truncateSync(result.indexFile, indexBytes);
         truncateSync(result.dataFile, dataBytes);
-        const spool = await reopenSpool(place());
+        const spool = await reopenSpool(target());
         const kept = wholeBatches(indexBytes, dataBytes);
         expect(spool.lastSynced()?.position, `cut at ${cut}`).toBe(kept === 0 ? undefined : `position-${kept - 1}-0`);
         await appendAll(spool, received(three).slice(kept));
@@ -222,7 +222,7 @@ describe("a spool", () => {
       });
       data.fill(0, second - 16, second);
       writeFileSync(result.dataFile, data);
-      const spool = await reopenSpool(place());
+      const spool = await reopenSpool(target());
       expect(spool.lastSynced()).toEqual({ position: "position-0-0", rows: 5 });
       await spool.close();
     });
@@ -237,14 +237,14 @@ describe("a spool", () => {
     ])("%s", async (_, wrong, message) => {
       const [first, second] = received(three);
       if (first === undefined || second === undefined) throw new Error("no batches");
-      const spool = await createSpool(place());
+      const spool = await createSpool(target());
       await spool.append(first);
       await expect(spool.append({ ...second, ...wrong })).rejects.toThrow(message);
       await spool.close();
     });
 
     test("a batch of more than 1000 parts, whether or not they have bytes", async () => {
-      const spool = await createSpool(place());
+      const spool = await createSpool(target());
       const part = { data: new Uint8Array(), rowCount: 1, startRow: 0, parts: 1_000_000, position: "p" };
       for (let index = 0; index < 1000; index += 1) await spool.append({ ...part, part: index });
       await expect(spool.append({ ...part, part: 1000 })).rejects.toThrow("a batch has more than 1000 parts");
@@ -256,7 +256,7 @@ describe("a spool", () => {
       compressionRegistry.set(CompressionType.LZ4_FRAME, { encode: (data) => Buffer.concat([head, data]) });
       const writer = new RecordBatchStreamWriter({ compressionType: CompressionType.LZ4_FRAME });
       const data = writer.writeAll(tableFromArrays({ n: Int32Array.of(1, 2) }).batches).toUint8Array(true);
-      const spool = await createSpool(place());
+      const spool = await createSpool(target());
       const [first] = received([{ data, rows: 2 }]);
       if (first === undefined) throw new Error("no batch");
       await expect(spool.append(first)).rejects.toThrow("lz4 cannot be read: set spark.sql");
@@ -265,7 +265,7 @@ describe("a spool", () => {
 
     test("a batch with another schema", async () => {
       const other = { data: streamOf({ x: vectorFromArray([1], new Int32()) }), rows: 1 };
-      const spool = await createSpool(place());
+      const spool = await createSpool(target());
       const [first, second] = received([batch(0, 1), other]);
       if (first === undefined || second === undefined) throw new Error("no batches");
       await spool.append(first);
@@ -280,7 +280,7 @@ describe("a spool", () => {
     ])("bytes that are %s", async (_, spoil) => {
       const [first] = received([batch(0, 100)]);
       if (first === undefined) throw new Error("no batch");
-      const spool = await createSpool(place());
+      const spool = await createSpool(target());
       await expect(spool.append({ ...first, data: spoil(first.data) })).rejects.toThrow("Arrow");
       expect(statSync(files().dataFile).size).toBe(0);
       await spool.close();

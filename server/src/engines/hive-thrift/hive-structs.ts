@@ -1,9 +1,9 @@
-import { bool, i32, list, map, optional, required, string, struct, type ThriftValue } from "./codec/thrift-type.ts";
-
 /**
  * The fields that we read or write of tables in metastores 2.3 to 4; all versions have the same field ids. As few fields
  * as possible are required, so that one unusual table does not make a listing fail.
  */
+import { bool, i32, list, map, optional, required, string, struct, type ThriftValue } from "./codec/thrift-type.ts";
+
 const texts = map(string, string);
 
 export const column = struct({ name: required(1, string), type: optional(2, string), comment: optional(3, string) });

@@ -1,3 +1,8 @@
+/**
+ * Evaluates macros in a new interpreter, which cannot reach the host and leaves nothing for the next evaluation. Some
+ * built-in functions ignore the interpreter's memory limit, so its WebAssembly memory has a maximum size. Some also ignore
+ * its time limit, so the server kills this process if a job takes too long (sandbox-process.ts).
+ */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import releaseSync from "@jitl/quickjs-wasmfile-release-sync";
@@ -10,11 +15,6 @@ import {
 } from "quickjs-emscripten-core";
 import type { Limits, Macro, Outcome } from "./protocol.ts";
 
-/**
- * Evaluates macros in a new interpreter, which cannot reach the host and leaves nothing for the next evaluation. Some
- * built-in functions ignore the interpreter's memory limit, so its WebAssembly memory has a maximum size. Some also ignore
- * its time limit, so the server kills this process if a job takes too long (sandbox-process.ts).
- */
 const PAGE_BYTES = 64 * 1024;
 const FIRST_PAGES = 256;
 const STACK_BYTES = 256 * 1024;

@@ -1,12 +1,12 @@
-import { FairQueue } from "../../lib/fair-queue.ts";
-import type { Limits, Macro, Outcome } from "./protocol.ts";
-import { SandboxProcess } from "./sandbox-process.ts";
-
 /**
  * Evaluates untrusted JavaScript expressions in QuickJS, in processes that are killed if they take too long. A process is
  * started on demand and kept for a while, because starting one takes fifty times as long as an evaluation; every
  * evaluation has an interpreter of its own.
  */
+import { FairQueue } from "../../lib/fair-queue.ts";
+import type { Limits, Macro, Outcome } from "./protocol.ts";
+import { SandboxProcess } from "./sandbox-process.ts";
+
 export interface MacroSandbox {
   /** `key` identifies the requester. Returns undefined if the key has too many waiting jobs. */
   evaluate(macros: readonly Macro[], key: string): Promise<Outcome> | undefined;

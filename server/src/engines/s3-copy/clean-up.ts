@@ -9,7 +9,7 @@ import { parseCopyOptions } from "./options/parse-options.ts";
 import { S3Storage } from "./storage/s3-storage.ts";
 import { Storages, type StorageJournal } from "./storage/storages.ts";
 
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 
 /** The part of the journal that records removed leftovers. */
 type RemovedNotes = Pick<Journal, "noteClosed" | "noteRemoved">;
@@ -26,9 +26,9 @@ export async function cleanUpCopy(request: CopyRequest, signal: AbortSignal): Pr
   if (count === 0) return 0;
   const options = parseCopyOptions(request.words);
   const journal = unwritten(left.id);
-  const storages = new Storages({ request, options, journal, slots: AT_ONCE, signal });
+  const storages = new Storages({ request, options, journal, slots: CONCURRENCY, signal });
   try {
-    checkPlaces(left, storages, options.dest);
+    checkLocations(left, storages, options.dest);
     await removeLeftovers(storages, { left, notes: journal }, options.dest, signal);
   } finally {
     await storages.close();
@@ -44,7 +44,7 @@ function unwritten(id: string): StorageJournal & RemovedNotes {
 }
 
 /** Throws if the journal names anything that a copy with these options does not write. */
-function checkPlaces({ leftUploads, leftTemporaries }: Leftovers, storages: Storages, dest: string): void {
+function checkLocations({ leftUploads, leftTemporaries }: Leftovers, storages: Storages, dest: string): void {
   const folder = outputUri(dest, "");
   const isForeign =
     leftUploads.some(({ uri }) => !uri.startsWith(folder)) || leftTemporaries.some((uri) => !storages.isTemporary(uri));
@@ -59,7 +59,7 @@ export async function removeLeftovers(
   signal: AbortSignal,
 ): Promise<void> {
   const { to } = storages;
-  const inSlot = limitConcurrency(AT_ONCE);
+  const inSlot = limitConcurrency(CONCURRENCY);
   if (to instanceof S3Storage) await abortUploads(to, { left, notes }, dest, signal);
   const outputs = left.leftOutputs.map((name) => inSlot(() => to.removeUnfinished(outputUri(dest, name))));
   await Promise.all(outputs);

@@ -95,7 +95,7 @@ describe("the leftovers of a killed attempt", () => {
       { command: "gone", signal: ending.signal },
     );
     const id = await left("gone", ["b"], [`${tmpDir}/waiting`]);
-    for (const place of [path, tmp]) mkdirSync(place, { recursive: true });
+    for (const location of [path, tmp]) mkdirSync(location, { recursive: true });
     const unfinished = temporaryName(id, join(path, "b").slice(copies.bench.files.length + 1));
     writeFileSync(join(path, unfinished), "half");
     writeFileSync(join(tmp, "waiting"), "whole");

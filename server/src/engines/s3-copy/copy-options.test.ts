@@ -280,12 +280,12 @@ describe("generic options of Hadoop", () => {
   test("that set parallelism take effect", async () => {
     const src = putFiles("serial", Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`f${at}`, String(at)])));
     const [one, many] = [await relay(), await relay()];
-    const mostAtOnce = ({ requests }: FaultyRelay): number => Math.max(...requests.map(({ inFlight }) => inFlight));
+    const maxConcurrency = ({ requests }: FaultyRelay): number => Math.max(...requests.map(({ inFlight }) => inFlight));
     const args = `--src ${src} --dest`;
     await copies.run(`-Dmapreduce.job.maps=1 ${args} ${folder()}`, accountAt(one.endpoint));
     await copies.run(`${args} ${folder()}`, accountAt(many.endpoint));
-    expect(mostAtOnce(one)).toBe(1);
-    expect(mostAtOnce(many)).toBeGreaterThan(1);
+    expect(maxConcurrency(one)).toBe(1);
+    expect(maxConcurrency(many)).toBeGreaterThan(1);
   });
 
   test("without an effect are named in the log, and open neither files nor connections", async () => {

@@ -23,8 +23,8 @@ describe("a source that is the destination or lies below it", () => {
     await put(`${dest}-m`, { "m.gz": manifestOf() });
     const files = putFiles("own", { a: "1", "below/b": "2" });
     const manifest = `--previousManifest ${dest}-m/m.gz`;
-    for (const place of [dest, files]) {
-      const args = `--src ${place}${below} --dest ${place} --deleteOnSuccess ${manifest}`;
+    for (const location of [dest, files]) {
+      const args = `--src ${location}${below} --dest ${location} --deleteOnSuccess ${manifest}`;
       expect((await copies.run(args)).end).toMatchObject({ failure: expect.stringMatching(refusal), isRefused: true });
     }
     expect(await contentsOf(dest)).toEqual({ a: "1", "below/b": "2" });
@@ -45,32 +45,32 @@ describe("a source that is the destination or lies below it", () => {
   });
 
   test("is refused if its endpoint is another name of the same store, and nothing is deleted", async () => {
-    const place = folder();
-    await put(place, { "x/a": "1" });
-    await put(`${place}-m`, { "m.gz": manifestOf(), "sources.gz": manifestOf([`${place}/x/a`, place, 1]) });
+    const location = folder();
+    await put(location, { "x/a": "1" });
+    await put(`${location}-m`, { "m.gz": manifestOf(), "sources.gz": manifestOf([`${location}/x/a`, location, 1]) });
     const { endpoint } = await given.relay();
-    const refusal = `${place}/x/a: the endpoints of the source and of the destination are the same store`;
+    const refusal = `${location}/x/a: the endpoints of the source and of the destination are the same store`;
     for (const names of [
-      `--src ${place} --dest ${place} --previousManifest ${place}-m/m.gz`,
-      `--src ${place}/x --dest ${place} --previousManifest ${place}-m/m.gz`,
-      `--src ${place} --dest ${place}/x/below`,
-      `--dest ${place} --copyFromManifest --previousManifest ${place}-m/sources.gz`,
+      `--src ${location} --dest ${location} --previousManifest ${location}-m/m.gz`,
+      `--src ${location}/x --dest ${location} --previousManifest ${location}-m/m.gz`,
+      `--src ${location} --dest ${location}/x/below`,
+      `--dest ${location} --copyFromManifest --previousManifest ${location}-m/sources.gz`,
     ]) {
       const { end } = await copies.run(`${names} --srcS3Endpoint ${endpoint} --deleteOnSuccess`);
       expect(end).toMatchObject({ failure: expect.stringContaining(refusal), isRefused: true });
     }
-    expect(await contentsOf(place)).toEqual({ "x/a": "1" });
+    expect(await contentsOf(location)).toEqual({ "x/a": "1" });
   });
 
   test("is not refused if its endpoint is another store with a bucket of the same name", async () => {
-    const place = folder();
-    await put(place, { a: "1" });
+    const location = folder();
+    await put(location, { a: "1" });
     const answers = { "last-modified": new Date(0).toUTCString(), etag: '"0"', "content-length": "9" };
     const { endpoint } = await given.relay(({ method, url }) =>
       method === "HEAD" && url.endsWith("/a") ? { kind: "answer", status: 200, headers: answers } : undefined,
     );
-    const manifest = `--previousManifest ${place}/none --requirePreviousManifest=false`;
-    const args = `--src ${place} --dest ${place} --s3Endpoint ${endpoint} --srcS3Endpoint ${given.s3.endpoint} ${manifest}`;
+    const manifest = `--previousManifest ${location}/none --requirePreviousManifest=false`;
+    const args = `--src ${location} --dest ${location} --s3Endpoint ${endpoint} --srcS3Endpoint ${given.s3.endpoint} ${manifest}`;
     expect((await copies.run(args)).end.failure).toBeNull();
   });
 });

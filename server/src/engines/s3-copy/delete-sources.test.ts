@@ -1,3 +1,4 @@
+/** Copies that delete their sources while others overwrite them, or while the store fails (`--deleteOnSuccess`). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +8,6 @@ import { inParallel } from "../../../test/support/in-parallel.ts";
 import { useMemoryHdfs } from "../../../test/support/memory-hdfs.ts";
 import { useMemoryS3 } from "../../../test/support/memory-s3.ts";
 
-/** Copies that delete their sources while others overwrite them, or while the store fails (`--deleteOnSuccess`). */
 const copies = useFaultyCopies();
 const memory = useMemoryS3();
 const busy = { ...errorAnswer(503, "SlowDown"), kind: "answer", status: 503 } as const;

@@ -1,7 +1,3 @@
-import type { FileHandle } from "node:fs/promises";
-import { readJsonLines } from "../../lib/json-lines.ts";
-import type { SourceFile } from "./plan/planned-output.ts";
-
 /**
  * The lines of a copy's journal. The last `begin`, `done` or `void` of a name counts: an output that was begun again is
  * not done, even if an earlier attempt has finished it. `output` is the number of an output, unique in the journal.
@@ -23,6 +19,10 @@ import type { SourceFile } from "./plan/planned-output.ts";
  * | `["written", name]` | it is complete |
  * | `["complete"]` | all outputs are done: from now on, sources may be deleted |
  */
+import type { FileHandle } from "node:fs/promises";
+import { readJsonLines } from "../../lib/json-lines.ts";
+import type { SourceFile } from "./plan/planned-output.ts";
+
 export type JournalLine =
   | readonly ["begin", ...string[]]
   | readonly ["upload", string, string]
@@ -73,9 +73,9 @@ export interface ReadLine {
 }
 
 /** Throws a `JournalError` at the first line that is not one of the table above. */
-export async function* readJournalLines(handle: FileHandle, mostLineBytes?: number): AsyncGenerator<ReadLine> {
+export async function* readJournalLines(handle: FileHandle, maxLineBytes?: number): AsyncGenerator<ReadLine> {
   try {
-    for await (const { end, value } of readJsonLines(handle, mostLineBytes)) yield { end, line: checkLine(value) };
+    for await (const { end, value } of readJsonLines(handle, maxLineBytes)) yield { end, line: checkLine(value) };
   } catch (error) {
     if (error instanceof JournalError || (error instanceof Error && "code" in error)) throw error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -97,10 +97,10 @@ export class JournalState {
   }
 }
 
-const MOST_FILE_BYTES = 4 * 1024 ** 3;
-const MOST_LINE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 4 * 1024 ** 3;
+const MAX_LINE_BYTES = 1024 * 1024;
 /** A copy has at most about ten thousand unfinished outputs, with names of up to a kilobyte. */
-const MOST_HELD_BYTES = 32 * 1024 * 1024;
+const MAX_HELD_BYTES = 32 * 1024 * 1024;
 /** The memory of an entry besides its text, until its removal has ended. */
 const ENTRY_BYTES = 200;
 const ID = /^[0-9a-f]{16}$/;
@@ -114,12 +114,12 @@ export async function readLeftovers(path: string): Promise<Leftovers | undefined
   const file = await openPlainFile(path);
   if (file === undefined) return undefined;
   try {
-    if (file.size > MOST_FILE_BYTES) throw new JournalError("the journal of the copy is larger than 4 GiB");
+    if (file.size > MAX_FILE_BYTES) throw new JournalError("the journal of the copy is larger than 4 GiB");
     const state = new JournalState();
-    for await (const { line, end } of readJournalLines(file.handle, MOST_LINE_BYTES)) {
-      if (end > MOST_FILE_BYTES) throw new JournalError("the journal of the copy grows while it is read");
+    for await (const { line, end } of readJournalLines(file.handle, MAX_LINE_BYTES)) {
+      if (end > MAX_FILE_BYTES) throw new JournalError("the journal of the copy grows while it is read");
       state.add(line);
-      if (state.heldBytes > MOST_HELD_BYTES) {
+      if (state.heldBytes > MAX_HELD_BYTES) {
         throw new JournalError("the journal of the copy names more unfinished work than a copy can have");
       }
     }

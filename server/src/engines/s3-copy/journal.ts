@@ -13,7 +13,7 @@ import type { OriginalFile, SourceFile } from "./plan/planned-output.ts";
 import type { EarlierOutput } from "./plan/skip-done.ts";
 
 /** Rows are written in batches of this size, so that timers and connections can run in between. */
-const ROWS_AT_ONCE = 1000;
+const ROW_BATCH = 1000;
 
 export function journalFile(folder: string): string {
   return join(folder, "journal.jsonl");
@@ -152,7 +152,7 @@ export class Journal implements Leftovers {
       digest.add(source);
       this.#write(["row", number, name, ...columnsOf(source)]);
       rows += 1;
-      if (rows % ROWS_AT_ONCE !== 0) continue;
+      if (rows % ROW_BATCH !== 0) continue;
       this.#flush();
       await nextTurn();
     }

@@ -58,14 +58,14 @@ export function isBelow(uri: string, { dest }: CopyOptions): boolean {
 }
 
 /** The host of HDFS is always the account's, whatever the address says. */
-function placeOf(uri: string): string {
+function locationOf(uri: string): string {
   const { scheme, bucket, key } = parseObjectUri(uri);
   return formatObjectUri({ scheme, bucket: scheme === "hdfs" ? "" : bucket, key });
 }
 
 /** The prefix of all URIs in this folder. */
 function folderOf(uri: string): string {
-  return placeOf(uri).replace(/\/?$/, "/");
+  return locationOf(uri).replace(/\/?$/, "/");
 }
 
 /**
@@ -90,7 +90,7 @@ async function* listSource(
       await checkAlias(first, storages);
       mayBeAlias = false;
     }
-    yield isAround ? page.filter((found) => !placeOf(found.uri).startsWith(folder)) : page;
+    yield isAround ? page.filter((found) => !locationOf(found.uri).startsWith(folder)) : page;
     noteDropped(page.length * LISTED_FILE_BYTES);
   }
   if (isMissing) throw new CopyError(`${uri}: the source does not exist`);

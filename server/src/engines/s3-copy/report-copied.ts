@@ -12,7 +12,7 @@ export interface ReportCopiedOptions {
 }
 
 /** Rows that are reported together. Timers run in between: progress is reported, and a cancelled copy ends. */
-const ROWS_AT_ONCE = 1000;
+const ROW_BATCH = 1000;
 
 /** Reports the copied files, sorted by source, so that results are reproducible. Returns their number. */
 export async function reportCopied(
@@ -27,7 +27,7 @@ export async function reportCopied(
       const space = value.indexOf(" ");
       const bytes = Number(value.slice(0, space));
       lines.push({ copied: [source, outputUri(dest, value.slice(space + 1)), bytes] });
-      if (lines.length < ROWS_AT_ONCE) continue;
+      if (lines.length < ROW_BATCH) continue;
       report(lines);
       lines = [];
       await nextTurn();

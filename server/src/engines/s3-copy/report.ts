@@ -1,9 +1,9 @@
-import { isRecord } from "../../lib/is-record.ts";
-
 /**
  * The process reports to the server on its standard output, one JSON object per line. Progress is written once a second and
  * at the end, so that its last line is found near the end of the output.
  */
+import { isRecord } from "../../lib/is-record.ts";
+
 export type ReportLine =
   | { readonly copied: readonly [source: string, destination: string, bytes: number] }
   | { readonly progress: CopyProgress }

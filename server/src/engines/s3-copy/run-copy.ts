@@ -34,7 +34,7 @@ export interface CopyChannels {
 }
 
 const DEFAULT_SLOTS = 64;
-const MOST_SLOTS = 256;
+const MAX_SLOTS = 256;
 const BATCH_FILES = 1000;
 const LARGEST_BATCH = 10_000;
 const MIB = 1024 * 1024;
@@ -85,12 +85,12 @@ class Copy {
   async run(): Promise<void> {
     const options = parseCopyOptions(this.#request.words);
     for (const note of options.notes) this.#channels.log(note);
-    const mostMiB = Math.floor(this.#request.bufferMiB / PARTS_IN_MEMORY);
-    if (options.chunkSizeMiB > mostMiB) {
-      this.#channels.log(`--multipartUploadChunkSize: parts have ${mostMiB} MiB, the most that a copy's memory allows`);
+    const maxMiB = Math.floor(this.#request.bufferMiB / PARTS_IN_MEMORY);
+    if (options.chunkSizeMiB > maxMiB) {
+      this.#channels.log(`--multipartUploadChunkSize: parts have ${maxMiB} MiB, the most that a copy's memory allows`);
     }
     const journal = (this.#journal = await Journal.open(this.#request.journalFolder));
-    const slots = Math.min(options.parallelism ?? DEFAULT_SLOTS, MOST_SLOTS);
+    const slots = Math.min(options.parallelism ?? DEFAULT_SLOTS, MAX_SLOTS);
     const [request, signal, limits] = [this.#request, this.#signal, this.#limits];
     const storages = (this.#storages = new Storages({ request, options, journal, slots, signal, limits }));
     await removeLeftovers(storages, { left: journal, notes: journal }, options.dest, this.#signal);
@@ -168,7 +168,7 @@ class Copy {
       slots,
       bufferBytes: this.#request.bufferMiB * MIB,
       signal: this.#signal,
-      spoolPlace: () => storages.spoolPlace(),
+      spoolFolder: () => storages.spoolFolder(),
       onBytes: (bytes) => (this.#meter.bytes += bytes),
     });
   }

@@ -18,7 +18,7 @@ export interface SupersededParts {
   readonly log: (line: string) => void;
 }
 
-const AT_ONCE = 16;
+const BATCH = 16;
 const NAMES_IN_LOG = 10;
 const WHAT = "outputs of earlier attempts are not planned any more, because the sources have changed";
 
@@ -55,7 +55,7 @@ async function removeEach(
     else removedCount += 1;
     if (isKept && kept.length < NAMES_IN_LOG) kept.push(name);
     batch.push(take(name, isKept));
-    if (batch.length < AT_ONCE) continue;
+    if (batch.length < BATCH) continue;
     await Promise.all(batch);
     batch = [];
   }

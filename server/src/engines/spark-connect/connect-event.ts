@@ -1,7 +1,3 @@
-import { readSchema } from "./read-schema.ts";
-import type { SparkField } from "./spark-type.ts";
-import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
-
 /**
  * The events of a running statement, in this order, with `progress` anywhere before the end:
  *
@@ -10,6 +6,10 @@ import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from 
  * Each event has a position. A reader that stored everything up to a position can resume right after it, after a broken
  * connection or a restart of Headgate. A position is an opaque text from the server.
  */
+import { readSchema } from "./read-schema.ts";
+import type { SparkField } from "./spark-type.ts";
+import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
+
 export type ConnectEvent =
   | { readonly kind: "schema"; readonly fields: readonly SparkField[]; readonly position: string }
   | ConnectBatch

@@ -1,9 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { type ConnectEvent, EventReader } from "./connect-event.ts";
-import { ConnectError } from "./connect-error.ts";
-import type { MessageStream } from "./connect-rpc.ts";
-import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/base_pb.ts";
-
 /**
  * A running statement. The server ends each stream after some time or size, and connections break: another stream then
  * continues after the last response that was read.
@@ -17,6 +11,12 @@ import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/
  * A stream that ends because another one took over is tried again a few times. The other may be our own stream, delayed
  * by a broken connection, or the release of the whole operation, which the next attach then finds gone.
  */
+import { setTimeout as delay } from "node:timers/promises";
+import { type ConnectEvent, EventReader } from "./connect-event.ts";
+import { ConnectError } from "./connect-error.ts";
+import type { MessageStream } from "./connect-rpc.ts";
+import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/base_pb.ts";
+
 export interface ConnectExecution extends AsyncIterable<ConnectEvent> {
   readonly operationId: string;
   /** Everything up to the position is stored, so the server may discard it. */

@@ -1,3 +1,10 @@
+/**
+ * The files for a direct start of Spark's JVM, one folder for each build of Java and set of jars:
+ *
+ *   java.args       class path and the options of Spark's own launcher, as a file for `java @file`
+ *   wrappers/       scripts that replace the interpreters: python, R
+ *   classes.jsa     the class-data archive; may be missing
+ */
 import { createHash } from "node:crypto";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,13 +15,6 @@ import type { Java } from "./find-java.ts";
 import { rscripts } from "./find-r.ts";
 import { mustRun } from "../../processes/set-up/run-tool.ts";
 
-/**
- * The files for a direct start of Spark's JVM, one folder for each build of Java and set of jars:
- *
- *   java.args       class path and the options of Spark's own launcher, as a file for `java @file`
- *   wrappers/       scripts that replace the interpreters: python, R
- *   classes.jsa     the class-data archive; may be missing
- */
 export interface LaunchFolder {
   readonly folder: string;
   readonly javaArguments: string;

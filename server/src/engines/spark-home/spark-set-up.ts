@@ -1,8 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../lib/log.ts";
-import { describeStep, printSparsely, type SetUpStep, type ShowProgress } from "../../processes/set-up/set-up-step.ts";
-import type { SparkHome } from "./spark-home.ts";
-
 /**
  * Runs the set-up of Spark in the background while the API serves requests. Commands wait for it.
  *
@@ -11,6 +6,11 @@ import type { SparkHome } from "./spark-home.ts";
  *       ▼  │ retried after a minute: Java may have been installed, the network may be back
  *     failed
  */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../lib/log.ts";
+import { describeStep, printSparsely, type SetUpStep, type ShowProgress } from "../../processes/set-up/set-up-step.ts";
+import type { SparkHome } from "./spark-home.ts";
+
 export type SparkState =
   | { readonly state: "installing"; readonly detail: string }
   | { readonly state: "ready"; readonly detail: string; readonly home: SparkHome }

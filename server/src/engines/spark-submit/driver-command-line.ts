@@ -1,3 +1,8 @@
+/**
+ * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
+ * archive. `spark-submit` would first start another JVM, only to compute this command line from the options (memory,
+ * Java options, class path). Pure: nothing is started or written.
+ */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Fault } from "../../lib/fault.ts";
@@ -11,11 +16,6 @@ import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
 import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";
 
-/**
- * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
- * archive. `spark-submit` would first start another JVM, only to compute this command line from the options (memory,
- * Java options, class path). Pure: nothing is started or written.
- */
 export interface DriverRun {
   readonly home: DriverHome;
   readonly program: DriverProgram;

@@ -242,7 +242,7 @@ function scalaStatement(lines: readonly string[]): Found | undefined {
   return { at, text: withShortName(withMessage(before, exception)), line };
 }
 
-/** The compiler gives no number for a statement of one line, and marks the place above the error instead. */
+/** The compiler gives no number for a statement of one line, and marks the position above the error instead. */
 function compilerError(line: string, previous = ""): { text: string; number?: string } | undefined {
   const [, number, text] = /\bline (\d{1,9}): error: (.*)$/.exec(line) ?? [];
   if (number !== undefined && text !== undefined) return { text, number };

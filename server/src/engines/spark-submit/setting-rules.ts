@@ -10,7 +10,7 @@
  */
 const server = "the server sets it";
 const identity = "the server decides which user a program runs as";
-const place = "the cluster's label decides where a program runs";
+const clusterDecides = "the cluster's label decides where a program runs";
 const notARun = "it does not run a program";
 
 /** These settings keep accounts apart. */
@@ -30,7 +30,7 @@ const refused: Reasons = {
   "--principal": identity,
   "--properties-file": "the server gives the properties; use --conf",
   "--proxy-user": identity,
-  "--remote": place,
+  "--remote": clusterDecides,
   "--status": notARun,
   "--usage-error": notARun,
   "--version": notARun,
@@ -40,7 +40,7 @@ const refused: Reasons = {
   "spark.kerberos.principal": identity,
   "spark.launcher.": server,
   "spark.network.sasl.": server,
-  "spark.remote": place,
+  "spark.remote": clusterDecides,
   "spark.yarn.keytab": identity,
   "spark.yarn.principal": identity,
 };

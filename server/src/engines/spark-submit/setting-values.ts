@@ -34,13 +34,13 @@ const COUNT = /^(\d{1,10})$/;
 const LARGEST_COUNT = 2_147_483_647;
 
 export function checkValue(name: string, value: string, field: string): void {
-  const [leastSize, leastCount] = [sizes.get(name), counts.get(name)];
-  if (leastSize !== undefined && !(numberIn(value, SIZE) >= leastSize)) {
+  const [minSize, minCount] = [sizes.get(name), counts.get(name)];
+  if (minSize !== undefined && !(numberIn(value, SIZE) >= minSize)) {
     throw invalid(field, `has ${name} ${quoted(value)}, which is not a size such as 512m or 2g`);
   }
   const count = numberIn(value, COUNT);
-  if (leastCount !== undefined && !(count >= leastCount && count <= LARGEST_COUNT)) {
-    throw invalid(field, `has ${name} ${quoted(value)}, which is not a whole number of at least ${leastCount}`);
+  if (minCount !== undefined && !(count >= minCount && count <= LARGEST_COUNT)) {
+    throw invalid(field, `has ${name} ${quoted(value)}, which is not a whole number of at least ${minCount}`);
   }
 }
 

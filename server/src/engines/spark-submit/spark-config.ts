@@ -1,11 +1,11 @@
-import { invalid } from "../../lib/fault.ts";
-import { isProtected, reasonIn } from "./setting-rules.ts";
-import { checkProperties } from "./submit-rules.ts";
-
 /**
  * The stored configuration of a cluster or an app, which applies to many runs. It may not set what the server sets for
  * every command, nor what the cluster, the catalog or the account decides.
  */
+import { invalid } from "../../lib/fault.ts";
+import { isProtected, reasonIn } from "./setting-rules.ts";
+import { checkProperties } from "./submit-rules.ts";
+
 export type SparkConfig = Readonly<Record<string, string>>;
 
 const SPARK_CONFIG_KEYS = 200;

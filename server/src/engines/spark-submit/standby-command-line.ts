@@ -1,3 +1,9 @@
+/**
+ * A driver that waits for its program (`jvm/standby`). It has already run a session, so a program starts in a fifth of
+ * the time of a cold start. All settings of the JVM are the same as in a driver that is started for its program.
+ *
+ *   JVM ──"READY\n" on standard output──▶ waiting ──hand-over on standard input, then its end──▶ the driver itself
+ */
 import { Fault } from "../../lib/fault.ts";
 import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
@@ -5,12 +11,6 @@ import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./java-options.ts";
 
-/**
- * A driver that waits for its program (`jvm/standby`). It has already run a session, so a program starts in a fifth of
- * the time of a cold start. All settings of the JVM are the same as in a driver that is started for its program.
- *
- *   JVM ──"READY\n" on standard output──▶ waiting ──hand-over on standard input, then its end──▶ the driver itself
- */
 export interface StandbyRun {
   readonly home: DriverHome;
   /** The properties of the cluster and the account, some of which apply to the whole JVM. May hold secrets. */

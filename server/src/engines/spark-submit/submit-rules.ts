@@ -23,7 +23,7 @@ interface CheckedProperties {
   readonly memoryMiB: number | undefined;
 }
 
-interface CheckedPlace {
+interface CheckedField {
   /** The field that the words come from, for messages. */
   readonly field: string;
   /** Whether tasks run in the driver's own JVM. This affects which options are removed, never which are refused. */
@@ -31,24 +31,30 @@ interface CheckedPlace {
 }
 
 /** `arguments` of a program: options only. */
-export function checkArguments(words: readonly string[], place: CheckedPlace): CheckedOptions {
-  const checked = check(words, place);
+export function checkArguments(words: readonly string[], checkedField: CheckedField): CheckedOptions {
+  const checked = check(words, checkedField);
   const [stray] = checked.rest;
   if (stray !== undefined) {
-    throw invalid(place.field, `has ${quoted(stray)}, which is neither an option of spark-submit nor the value of one`);
+    throw invalid(
+      checkedField.field,
+      `has ${quoted(stray)}, which is neither an option of spark-submit nor the value of one`,
+    );
   }
   return checked;
 }
 
 /** A full command line; the word `spark-submit` in front may be left out. */
-export function checkCommandLine(words: readonly string[], place: CheckedPlace): CheckedOptions {
+export function checkCommandLine(words: readonly string[], checkedField: CheckedField): CheckedOptions {
   const [first = ""] = words;
-  const checked = check(SPARK_SUBMIT.test(first) ? words.slice(1) : words, place);
+  const checked = check(SPARK_SUBMIT.test(first) ? words.slice(1) : words, checkedField);
   const [application, ...others] = checked.rest;
-  if (application === undefined) throw invalid(place.field, "names no program to run");
+  if (application === undefined) throw invalid(checkedField.field, "names no program to run");
   const intended = others.find((word) => SPARK_SUBMIT.test(word) || APPLICATION.test(word));
   if (NO_APPLICATION.test(application) && intended !== undefined) {
-    throw invalid(place.field, `has ${quoted(application)} before ${quoted(intended)}: only options are allowed there`);
+    throw invalid(
+      checkedField.field,
+      `has ${quoted(application)} before ${quoted(intended)}: only options are allowed there`,
+    );
   }
   return checked;
 }
@@ -58,7 +64,7 @@ const APPLICATION = /\.(py|jar|R)$/i;
 /** Matches a word such as `sudo`, half of a value whose quotes are missing, or a shell variable assignment. */
 const NO_APPLICATION = /^((?!spark-internal$)[\w-]+|[A-Za-z_]\w*=.*)$/s;
 
-function check(words: readonly string[], { field, runsHere = true }: CheckedPlace): CheckedOptions {
+function check(words: readonly string[], { field, runsHere = true }: CheckedField): CheckedOptions {
   const { given: all, rest } = readSubmitOptions(words, field);
   const ignored = new Set<string>();
   const given = all.filter((option) => {

@@ -1,3 +1,4 @@
+/** The deletion of a folder with everything below it. The tree is locked, so no folder appears there meanwhile. */
 import type { FolderType } from "../../access/policy/policy.ts";
 import type { ReadScope } from "../../access/policy/read-scope.ts";
 import { rowAccess } from "../../access/policy/row-access.ts";
@@ -5,7 +6,6 @@ import { deletePolicies } from "../../access/policy/store.ts";
 import type { Tx } from "../../db/database.ts";
 import type { FolderContents } from "../../notebooks/contract.ts";
 
-/** The deletion of a folder with everything below it. The tree is locked, so no folder appears there meanwhile. */
 export async function isEmpty(tx: Tx, id: number): Promise<boolean> {
   const [row] = await tx.query<{ empty: boolean }>(
     `select not (exists (select from folder where parent_id = $1) or exists (select from note where folder_id = $1)

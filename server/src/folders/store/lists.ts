@@ -1,19 +1,19 @@
-import type { FolderType, Place } from "../../access/policy/policy.ts";
+import type { FolderType, FolderRef } from "../../access/policy/policy.ts";
 import type { ReadScope } from "../../access/policy/read-scope.ts";
 import { rowAccess } from "../../access/policy/row-access.ts";
 import type { Queryable } from "../../db/database.ts";
-import { COLUMNS, type FolderRow } from "./places.ts";
+import { COLUMNS, type FolderRow } from "./folders.ts";
 
 interface PageBounds {
   limit: number;
   offset: number;
 }
 
-/** The readable folders directly in the place, by name. */
+/** The readable folders directly in the folder or root, by name. */
 export async function listChildren(
   reader: Queryable,
   scope: ReadScope,
-  { type, folderId, homeId }: Place,
+  { type, folderId, homeId }: FolderRef,
   { limit, offset }: PageBounds,
 ): Promise<FolderRow[]> {
   const access = rowAccess(scope, { type: "folder", tree: type }, 6);

@@ -1,13 +1,13 @@
-import type { FolderType, Place } from "../../access/policy/policy.ts";
-import type { Tx } from "../../db/database.ts";
-import { isUniqueViolation } from "../../db/store-fault.ts";
-import { COLUMNS, type FolderRow } from "./places.ts";
-
 /**
  * Changes of the tree. They first lock the tree, then folders, then contents. Moves and recursive deletions lock the
- * tree exclusively, so that what is above and below their folders does not change meanwhile: concurrent moves cannot put
- * two folders into each other, and no folder gets too deep. Renames change no place, so they only lock their folder.
+ * tree exclusively, so that what is above and below their folders does not change meanwhile: concurrent moves cannot
+ * put two folders into each other, and no folder gets too deep. Renames move no folder, so they only lock their folder.
  */
+import type { FolderType, FolderRef } from "../../access/policy/policy.ts";
+import type { Tx } from "../../db/database.ts";
+import { isUniqueViolation } from "../../db/store-fault.ts";
+import { COLUMNS, type FolderRow } from "./folders.ts";
+
 export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclusive"): Promise<void> {
   const lock = mode === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
   await tx.query(`select ${lock}(hashtextextended('headgate folders ' || $1::text, current_account_id()))`, [type]);
@@ -30,7 +30,7 @@ export async function lockFolder(
   return row;
 }
 
-/** Whether the folder was moved after it was found. Its new place can have other policies. */
+/** Whether the folder was moved after it was found. Its new parent can have other policies. */
 export function hasMoved(found: FolderRow, locked: FolderRow): boolean {
   return locked.parentId !== found.parentId || locked.homeId !== found.homeId;
 }
@@ -53,10 +53,10 @@ export async function readBelow(
   return { ids: rows.map((row) => row.id), levels: rows.reduce((levels, { level }) => Math.max(levels, level), 0) };
 }
 
-/** Undefined: the place already has a folder of this name. */
+/** Undefined: the parent already has a folder of this name. */
 export async function insertFolder(
   tx: Tx,
-  { type, folderId, homeId }: Place,
+  { type, folderId, homeId }: FolderRef,
   name: string,
   ownerId: number,
 ): Promise<FolderRow | undefined> {
@@ -68,13 +68,13 @@ export async function insertFolder(
   return row;
 }
 
-/** Undefined: the place already has a folder of this name. */
+/** Undefined: the parent already has a folder of this name. */
 export async function renameFolder(tx: Tx, id: number, name: string): Promise<FolderRow | undefined> {
   return updateFolder(tx, "name = $2", [id, name]);
 }
 
 /** Triggers change the ancestors of the folder and of everything below. Undefined: as for a rename. */
-export async function moveFolder(tx: Tx, id: number, { folderId, homeId }: Place): Promise<FolderRow | undefined> {
+export async function moveFolder(tx: Tx, id: number, { folderId, homeId }: FolderRef): Promise<FolderRow | undefined> {
   return updateFolder(tx, "parent_id = $2, home_id = $3", [id, folderId, homeId]);
 }
 

@@ -8,27 +8,27 @@ export class NamedSchemas {
   readonly #byTitle = new Map<string, JsonSchema>();
 
   /** The schema, or a reference to it if it has a title. */
-  place(schema: object): JsonSchema {
+  register(schema: object): JsonSchema {
     // JSON drops the metadata that TypeBox adds to schemas.
     const plain: unknown = JSON.parse(JSON.stringify(schema));
-    return this.#place(plain) as JsonSchema; // an object stays an object
+    return this.#register(plain) as JsonSchema; // an object stays an object
   }
 
   get all(): Record<string, JsonSchema> {
     return Object.fromEntries([...this.#byTitle].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #place(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#place(item));
+  #register(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#register(item));
     if (typeof value !== "object" || value === null) return value;
-    const placed = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.#place(inner)]));
-    const { title } = placed;
-    if (typeof title !== "string" || !COMPONENT_NAME.test(title) || !("type" in placed)) return placed;
+    const registered = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.#register(inner)]));
+    const { title } = registered;
+    if (typeof title !== "string" || !COMPONENT_NAME.test(title) || !("type" in registered)) return registered;
     const there = this.#byTitle.get(title);
-    if (there !== undefined && JSON.stringify(there) !== JSON.stringify(placed)) {
+    if (there !== undefined && JSON.stringify(there) !== JSON.stringify(registered)) {
       throw new Error(`two different schemas are titled ${title}`);
     }
-    this.#byTitle.set(title, placed);
+    this.#byTitle.set(title, registered);
     return { $ref: `#/components/schemas/${title}` };
   }
 }

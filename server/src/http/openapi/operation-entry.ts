@@ -86,11 +86,11 @@ function headerParameters({ method }: Endpoint<unknown, never, never>): Referenc
   return method === "POST" ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : [];
 }
 
-function parameter(name: string, place: Parameter["in"], required: boolean, schema: JsonSchema): Parameter {
+function parameter(name: string, location: Parameter["in"], required: boolean, schema: JsonSchema): Parameter {
   const { description, ...rest } = schema;
   return {
     name,
-    in: place,
+    in: location,
     required,
     ...(typeof description === "string" ? { description } : {}),
     schema: rest,
@@ -108,7 +108,7 @@ function requestBody(
     required: (body.required ?? []).length > 0,
     content: {
       "application/json": {
-        schema: schemas.place(form?.body?.schema ?? body),
+        schema: schemas.register(form?.body?.schema ?? body),
         ...(shown === undefined ? {} : { example: shown }),
       },
     },
@@ -129,7 +129,7 @@ function replyContent(
     { schema: { type: "string", description }, ...(type === "text/plain" ? example : {}) },
   ]);
   return {
-    ...(reply === undefined ? {} : { "application/json": { schema: schemas.place(reply), ...example } }),
+    ...(reply === undefined ? {} : { "application/json": { schema: schemas.register(reply), ...example } }),
     ...Object.fromEntries(streamed),
     ...(eventStream === undefined ? {} : { "text/event-stream": eventStreamContent(eventStream) }),
   };
@@ -197,7 +197,7 @@ const MEANINGS = {
 type Refusal = keyof typeof MEANINGS;
 
 export function refusalResponses(schemas: NamedSchemas): Record<string, Response> {
-  const content = { "application/json": { schema: schemas.place(ErrorBody) } };
+  const content = { "application/json": { schema: schemas.register(ErrorBody) } };
   const headers = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
   const response = (description: string): Response => ({ description, headers, content });
   return {

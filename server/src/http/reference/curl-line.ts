@@ -33,8 +33,8 @@ function queryOf(operation: Operation): string {
 }
 
 /** A value that exists in every account, or a shell variable. */
-function exampleOf({ parameters = [] }: Operation, place: "path" | "query", name: string): string {
-  const found = parameters.find((each) => !isReference(each) && each.in === place && each.name === name);
+function exampleOf({ parameters = [] }: Operation, location: "path" | "query", name: string): string {
+  const found = parameters.find((each) => !isReference(each) && each.in === location && each.name === name);
   return (found !== undefined && !isReference(found) ? found.example : undefined) ?? `$${name.toUpperCase()}`;
 }
 

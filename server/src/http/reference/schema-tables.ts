@@ -26,9 +26,9 @@ export function parameterRows({ parameters = [] }: Partial<Operation>, document:
       isReference(each) ? document.components.parameters[lastPart(each.$ref)] : each,
     )
     .filter((each) => each !== undefined)
-    .map(({ name, in: place, required, description, schema }) => ({
+    .map(({ name, in: location, required, description, schema }) => ({
       name,
-      type: `${place}, ${typeText(schema, resolve)}`,
+      type: `${location}, ${typeText(schema, resolve)}`,
       isRequired: required,
       notes: notesOf(description === undefined ? schema : { ...schema, description }),
     }));

@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
-import { Html } from "../html.ts";
-
 /**
  * The style of the reference and the guides. Words in tables are never broken: a table that is too wide scrolls in a
  * box of its own, and on a narrow screen each row of the reference becomes a block. Curl lines are wrapped for reading,
  * and one click selects a whole line for copying. On a narrow screen the search stays at the top.
  */
+import { createHash } from "node:crypto";
+import { Html } from "../html.ts";
+
 const STYLE = `
 :root { color-scheme: light dark; }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1d2229; background: #fff; display: flex; }

@@ -8,9 +8,9 @@ import { Id } from "../../http/schema.ts";
 import { notFound } from "../../lib/fault.ts";
 import { checkLocationName } from "../../lib/location-name.ts";
 import { findDestination, lockDestination, nameTaken } from "../destination.ts";
-import { LocationField, noteFields } from "../note-fields.ts";
-import { lockJudgedNote, policyObjectOf } from "../note-in-path.ts";
-import { findNote } from "../store/notes.ts";
+import { LocationField, notebookFields } from "../notebook-fields.ts";
+import { lockAuthorisedNotebook, policyObjectOf } from "../notebook-in-path.ts";
+import { findNotebook } from "../store/notebooks.ts";
 import { ListedDashboard, listedDashboard } from "./dashboard.ts";
 import { insertDashboard, publishContent } from "./store.ts";
 
@@ -25,28 +25,28 @@ export const createDashboard = operation({
   tag: "Dashboards",
   method: "POST",
   paths: { "v1.2": "/notebook_dashboards" },
-  access: { permission: MAY_CREATE, object: { type: "folder", action: "write" }, judges: ["note"] },
-  body: Type.Object({ note_id: Id, name: noteFields.name, location: Type.Optional(LocationField) }),
+  access: { permission: MAY_CREATE, object: { type: "folder", action: "write" }, authorises: ["note"] },
+  body: Type.Object({ note_id: Id, name: notebookFields.name, location: Type.Optional(LocationField) }),
   example: { body: { note_id: 1, name: "sales", location: "Common" } },
   reply: ListedDashboard,
   find: ({ given, reader, caller }, { folders }: WithFolders) =>
     findDestination(folders, reader, { type: "notebook_dashboards", location: given().location, caller }),
 
   async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
-    const { note_id: noteId, name } = body;
+    const { note_id: notebookId, name } = body;
     checkLocationName("name", name);
-    const note = await findNote(reader, noteId);
-    if (note === undefined)
-      throw refusalOfUnknown(OBJECT_PERMISSIONS.note.update, { caller, deny }) ?? notFound("Notebook", noteId);
-    await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
+    const notebook = await findNotebook(reader, notebookId);
+    if (notebook === undefined)
+      throw refusalOfUnknown(OBJECT_PERMISSIONS.note.update, { caller, deny }) ?? notFound("Notebook", notebookId);
+    await authorise(policyObjectOf(notebook), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
       await lockDestination(folders, tx, found);
-      await lockJudgedNote(tx, note, authorise, { action: "update", mode: "key share" });
-      const { folderId, homeId } = found.place;
+      await lockAuthorisedNotebook(tx, notebook, authorise, { action: "update", mode: "key share" });
+      const { folderId, homeId } = found.folderRef;
       const { membershipId: ownerId, userId } = caller;
-      const row = await insertDashboard(tx, { name, noteId, folderId, homeId, ownerId, userId });
+      const row = await insertDashboard(tx, { name, notebookId, folderId, homeId, ownerId, userId });
       if (row === undefined) throw nameTaken(name, found.location, "dashboard");
-      await publishContent(tx, row.id, noteId);
+      await publishContent(tx, row.id, notebookId);
       audit.object = `dashboard/${row.id}`;
       return listedDashboard(row, found.location);
     });

@@ -3,7 +3,7 @@ import type { PolicyObject } from "../../access/policy/policy.ts";
 import type { Queryable } from "../../db/database.ts";
 import { Id } from "../../http/schema.ts";
 import { notFound } from "../../lib/fault.ts";
-import { placeOf } from "./dashboard.ts";
+import { folderRefOf } from "./dashboard.ts";
 import { findDashboard, type DashboardRow } from "./store.ts";
 
 export const DashboardParams = Type.Object({ dashboard_id: Id });
@@ -23,5 +23,5 @@ export async function dashboardInPath({
   const row = await findDashboard(reader, params.dashboard_id);
   if (row === undefined) throw notFound("Dashboard", params.dashboard_id);
   const { id, ownerId } = row;
-  return { ...row, policyObject: { type: "dashboard", id, ownerId, place: placeOf(row) } };
+  return { ...row, policyObject: { type: "dashboard", id, ownerId, folderRef: folderRefOf(row) } };
 }

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import type { Place } from "../../access/policy/policy.ts";
+import type { FolderRef } from "../../access/policy/policy.ts";
 import { Id, Nullable, Timestamp } from "../../http/schema.ts";
 import { isoSeconds } from "../../lib/clock.ts";
 import { NO_OUTPUTS, partsOf } from "../ipynb/stored-notebook.ts";
@@ -50,13 +50,13 @@ export function listedDashboard(row: DashboardRow, location: string): Static<typ
     id: row.id,
     name: row.name,
     location,
-    note_id: row.noteId,
+    note_id: row.notebookId,
     user_id: row.userId,
     created_at: isoSeconds(row.createdAt),
     updated_at: isoSeconds(row.updatedAt),
   };
 }
 
-export function placeOf({ folderId, homeId }: Pick<DashboardRow, "folderId" | "homeId">): Place {
+export function folderRefOf({ folderId, homeId }: Pick<DashboardRow, "folderId" | "homeId">): FolderRef {
   return { type: "notebook_dashboards", folderId, homeId };
 }

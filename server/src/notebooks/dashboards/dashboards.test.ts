@@ -10,17 +10,21 @@ const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 let admin: AccountClient;
 let user: MemberClient;
 let reader: MemberClient;
-let noteId: number;
+let notebookId: number;
 
 beforeEach(async () => {
   admin = await given.account();
   user = await given.member(admin, { groups: ["system-user"] });
   reader = await given.member(admin, { groups: ["dashboard-user"] });
-  ({ id: noteId } = await user.post("/notebooks/import", { name: "a", location: "Common", notebook: pythonFile() }));
+  ({ id: notebookId } = await user.post("/notebooks/import", {
+    name: "a",
+    location: "Common",
+    notebook: pythonFile(),
+  }));
 });
 
 const publish = (client: Client, name = "sales"): Promise<{ id: number; updated_at: string }> =>
-  Promise.resolve(client.post("/notebook_dashboards", { note_id: noteId, name, location: "Common" }));
+  Promise.resolve(client.post("/notebook_dashboards", { note_id: notebookId, name, location: "Common" }));
 
 async function listed(client: Client): Promise<number[]> {
   const { notebook_dashboards: shown } = await client.get("/notebook_dashboards");
@@ -39,7 +43,7 @@ describe("a dashboard", () => {
       id: expect.any(Number),
       name: "sales",
       location: "Common",
-      note_id: noteId,
+      note_id: notebookId,
       user_id: expect.any(Number),
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),
@@ -49,7 +53,7 @@ describe("a dashboard", () => {
     const outputs = pythonFile().cells.map((cell) => cell.outputs ?? []);
     expect(first.paragraphs.map((paragraph: { outputs: unknown }) => paragraph.outputs)).toEqual(outputs);
     expect(first.paragraphs[2]).toEqual({ language: "sql", text: "select 1", outputs: [] });
-    await user.put(`/notebooks/${noteId}`, { paragraphs: [{ language: "markdown", text: "new" }] });
+    await user.put(`/notebooks/${notebookId}`, { paragraphs: [{ language: "markdown", text: "new" }] });
     expect(await reader.get(`/notebook_dashboards/${created.id}`)).toEqual(first);
     expect(await user.put(`/notebook_dashboards/${created.id}/publish`)).toMatchObject({ id: created.id });
     const second = await reader.get(`/notebook_dashboards/${created.id}`);
@@ -68,7 +72,7 @@ describe("a dashboard", () => {
 
   test("stays when its notebook is deleted, but cannot be published again", async () => {
     const { id } = await publish(user);
-    await user.delete(`/notebooks/${noteId}`);
+    await user.delete(`/notebooks/${notebookId}`);
     expect(await reader.get(`/notebook_dashboards/${id}`)).toMatchObject({ note_id: null, name: "sales" });
     await user.put(`/notebook_dashboards/${id}/publish`).refused(422, /^note_id names a notebook that was deleted/);
   });
@@ -85,12 +89,12 @@ describe("a dashboard", () => {
     expect(await user.delete(`/notebook_dashboards/${id}`)).toEqual({ status: "deleted" });
     await user.get(`/notebook_dashboards/${id}`).refused(404);
     await user.delete(`/notebook_dashboards/${id}`).refused(404);
-    await user.get(`/notebooks/${noteId}`);
+    await user.get(`/notebooks/${notebookId}`);
   });
 
   test("is listed by folder, in pages, without its content", async () => {
     await admin.post("/folders", { name: "f", location: "Common", type: "notebook_dashboards" });
-    const body = { note_id: noteId, name: "below", location: "Common/f" };
+    const body = { note_id: notebookId, name: "below", location: "Common/f" };
     const { id: below } = await user.post("/notebook_dashboards", body);
     const { id } = await publish(user);
     const { notebook_dashboards: shown, paging_info: paging } = await reader.get("/notebook_dashboards?per_page=1");
@@ -114,7 +118,7 @@ describe("POST /notebook_dashboards refuses", () => {
     [{ location: "Common/absent" }, 404, /^Folder Common\/absent does not exist in the tree of dashboards/],
   ])("%j", async (body, status, message) => {
     await user
-      .post("/notebook_dashboards", { note_id: noteId, name: "a", location: "Common", ...body })
+      .post("/notebook_dashboards", { note_id: notebookId, name: "a", location: "Common", ...body })
       .refused(status, message);
     expect(await listed(user)).toEqual([]);
   });
@@ -122,15 +126,15 @@ describe("POST /notebook_dashboards refuses", () => {
   test("a name that is taken in its folder", async () => {
     await publish(user);
     await user
-      .post("/notebook_dashboards", { note_id: noteId, name: "sales", location: "Common" })
+      .post("/notebook_dashboards", { note_id: notebookId, name: "sales", location: "Common" })
       .refused(409, /^name is taken: Common has a dashboard named sales/);
   });
 
   test("a notebook that the caller may not edit", async () => {
     const policy = JSON.stringify([{ access: "deny", action: ["update"] }]);
-    await admin.put("/object_policy/policy", { source_type: "note", source_id: noteId, policy });
+    await admin.put("/object_policy/policy", { source_type: "note", source_id: notebookId, policy });
     const other = await given.member(admin, { groups: ["system-user"] });
-    const body = { note_id: noteId, name: "a", location: "Common" };
+    const body = { note_id: notebookId, name: "a", location: "Common" };
     await other.post("/notebook_dashboards", body).refused(403, /the policy of the notebook denies update/);
     const { id } = await publish(user);
     await other.put(`/notebook_dashboards/${id}/publish`).refused(403, /the policy of the notebook denies update/);
@@ -143,12 +147,12 @@ describe("a dashboard-user", () => {
     expect(await listed(reader)).toEqual([id]);
     await reader.get(`/notebook_dashboards/${id}`);
     await reader.get("/notebook_dashboards/987654321").refused(404);
-    await reader.post("/notebook_dashboards", { note_id: noteId, name: "b" }).refused(403);
+    await reader.post("/notebook_dashboards", { note_id: notebookId, name: "b" }).refused(403);
     await reader.put(`/notebook_dashboards/${id}/publish`).refused(403);
     await reader.delete(`/notebook_dashboards/${id}`).refused(403);
     for (const path of [
       "/notebooks",
-      `/notebooks/${noteId}`,
+      `/notebooks/${notebookId}`,
       "/folders?type=notebook_dashboards",
       "/commands",
       "/api/v2/clusters",
@@ -212,7 +216,7 @@ describe("a dashboard of another account", () => {
       ];
       expect(withoutId(foreign, id)).toBe(withoutId(unknown, "987654321"));
     }
-    await stranger.post("/notebook_dashboards", { note_id: noteId, name: "a" }).refused(404);
+    await stranger.post("/notebook_dashboards", { note_id: notebookId, name: "a" }).refused(404);
     expect(await listed(user)).toEqual([id]);
   });
 

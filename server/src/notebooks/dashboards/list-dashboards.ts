@@ -3,10 +3,10 @@ import { operation } from "../../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { WithFolders } from "../../folders/contract.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http/paging.ts";
-import { placeToList } from "../listed-place.ts";
-import { LocationField } from "../note-fields.ts";
+import { folderToList } from "../folder-to-list.ts";
+import { LocationField } from "../notebook-fields.ts";
 import { listRows } from "../store/list-readable.ts";
-import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
+import { ListedDashboard, listedDashboard, folderRefOf } from "./dashboard.ts";
 import { DASHBOARD_COLUMNS, type DashboardRow } from "./store.ts";
 
 const LIST = { table: "dashboard", tree: "notebook_dashboards", columns: DASHBOARD_COLUMNS } as const;
@@ -34,10 +34,10 @@ export const listDashboards = operation({
     const page = pageOf(query);
     const sought = { type: "notebook_dashboards", location: query.location, caller } as const;
     const scope = readable();
-    const place = await placeToList(folders, reader, sought, scope);
-    const rows = place === null ? [] : await listRows<DashboardRow>(reader, LIST, scope, page, place);
+    const folderRef = await folderToList(folders, reader, sought, scope);
+    const rows = folderRef === null ? [] : await listRows<DashboardRow>(reader, LIST, scope, page, folderRef);
     const shown = shownRows(page, rows);
-    const locations = await folders.locations(reader, shown.map(placeOf));
+    const locations = await folders.locations(reader, shown.map(folderRefOf));
     return {
       paging_info: pagingInfo(page, rows),
       notebook_dashboards: shown.map((row, index) => listedDashboard(row, locations[index] ?? "")),

@@ -3,9 +3,9 @@ import { OBJECT_PERMISSIONS } from "../../access/policy/object-permissions.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { WithFolders } from "../../folders/contract.ts";
 import { invalid, notFound, type Fault } from "../../lib/fault.ts";
-import { lockJudgedNote, policyObjectOf } from "../note-in-path.ts";
-import { findNote, type NoteRow } from "../store/notes.ts";
-import { ListedDashboard, listedDashboard, placeOf } from "./dashboard.ts";
+import { lockAuthorisedNotebook, policyObjectOf } from "../notebook-in-path.ts";
+import { findNotebook, type NotebookRow } from "../store/notebooks.ts";
+import { ListedDashboard, listedDashboard, folderRefOf } from "./dashboard.ts";
 import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
 import { lockDashboard, publishContent } from "./store.ts";
 
@@ -21,32 +21,36 @@ export const publishDashboard = operation({
   access: {
     permission: OBJECT_PERMISSIONS.dashboard.update,
     object: { type: "dashboard", action: "update" },
-    judges: ["note"],
+    authorises: ["note"],
   },
   params: DashboardParams,
   reply: ListedDashboard,
   find: dashboardInPath,
 
   async handle({ found, reader, authorise, change }, { folders }: WithFolders) {
-    const note = await publishedNote(reader, found.noteId);
-    await authorise(policyObjectOf(note), "update", OBJECT_PERMISSIONS.note.update);
+    const notebook = await publishedNotebook(reader, found.notebookId);
+    await authorise(policyObjectOf(notebook), "update", OBJECT_PERMISSIONS.note.update);
     return change(async (tx, audit) => {
-      await lockJudgedNote(tx, note, authorise, { action: "update", mode: "key share", missing: noteDeleted });
+      await lockAuthorisedNotebook(tx, notebook, authorise, {
+        action: "update",
+        mode: "key share",
+        missing: notebookDeleted,
+      });
       if (!(await lockDashboard(tx, found.id))) throw notFound("Dashboard", found.id);
-      const row = await publishContent(tx, found.id, note.id);
+      const row = await publishContent(tx, found.id, notebook.id);
       audit.object = `dashboard/${found.id}`;
-      const [location = ""] = await folders.locations(tx, [placeOf(row)]);
+      const [location = ""] = await folders.locations(tx, [folderRefOf(row)]);
       return listedDashboard(row, location);
     });
   },
 });
 
-async function publishedNote(reader: Queryable, id: number | null): Promise<NoteRow> {
-  const note = id === null ? undefined : await findNote(reader, id);
-  if (note === undefined) throw noteDeleted();
-  return note;
+async function publishedNotebook(reader: Queryable, id: number | null): Promise<NotebookRow> {
+  const notebook = id === null ? undefined : await findNotebook(reader, id);
+  if (notebook === undefined) throw notebookDeleted();
+  return notebook;
 }
 
-function noteDeleted(): Fault {
+function notebookDeleted(): Fault {
   return invalid("note_id", "names a notebook that was deleted. Publish another notebook as a new dashboard.");
 }

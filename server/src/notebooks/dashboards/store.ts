@@ -1,11 +1,11 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { PlaceIds } from "../store/list-readable.ts";
+import type { FolderIds } from "../store/list-readable.ts";
 
-export interface DashboardRow extends PlaceIds {
+export interface DashboardRow extends FolderIds {
   id: number;
   name: string;
   /** Null: the notebook was deleted. */
-  noteId: number | null;
+  notebookId: number | null;
   /** The membership of its creator; null: the creator has left the account. */
   ownerId: number | null;
   userId: number | null;
@@ -17,7 +17,7 @@ export interface DashboardRow extends PlaceIds {
 }
 
 export const DASHBOARD_COLUMNS = `
-  o.id, o.folder_id as "folderId", o.home_id as "homeId", o.name, o.note_id as "noteId", o.owner_id as "ownerId",
+  o.id, o.folder_id as "folderId", o.home_id as "homeId", o.name, o.note_id as "notebookId", o.owner_id as "ownerId",
   o.user_id as "userId", o.bytes, o.created_at as "createdAt", o.updated_at as "updatedAt"`;
 
 export async function findDashboard(reader: Queryable, id: number): Promise<DashboardRow | undefined> {
@@ -25,19 +25,19 @@ export async function findDashboard(reader: Queryable, id: number): Promise<Dash
   return row;
 }
 
-export interface NewDashboard extends PlaceIds {
+export interface NewDashboard extends FolderIds {
   readonly name: string;
-  readonly noteId: number;
+  readonly notebookId: number;
   readonly ownerId: number;
   readonly userId: number;
 }
 
-/** Undefined: the place has a dashboard of this name. The caller must add the content in the same transaction. */
+/** Undefined: the folder has a dashboard of this name. The caller must add the content in the same transaction. */
 export async function insertDashboard(tx: Tx, dashboard: NewDashboard): Promise<DashboardRow | undefined> {
   const [row] = await tx.query<DashboardRow>(
     `insert into dashboard as o (folder_id, home_id, name, note_id, owner_id, user_id)
      values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning ${DASHBOARD_COLUMNS}`,
-    [dashboard.folderId, dashboard.homeId, dashboard.name, dashboard.noteId, dashboard.ownerId, dashboard.userId],
+    [dashboard.folderId, dashboard.homeId, dashboard.name, dashboard.notebookId, dashboard.ownerId, dashboard.userId],
   );
   return row;
 }
@@ -51,17 +51,17 @@ export async function lockDashboard(tx: Tx, id: number): Promise<boolean> {
 }
 
 /** Replaces the content of the locked dashboard with that of the notebook. PostgreSQL copies it. */
-export async function publishContent(tx: Tx, id: number, noteId: number): Promise<DashboardRow> {
+export async function publishContent(tx: Tx, id: number, notebookId: number): Promise<DashboardRow> {
   tx.send(
     `insert into dashboard_content (dashboard_id, paragraphs, notebook)
      select $1, paragraphs, notebook from note_content where note_id = $2
      on conflict (dashboard_id) do update set paragraphs = excluded.paragraphs, notebook = excluded.notebook`,
-    [id, noteId],
+    [id, notebookId],
   );
   const [row] = await tx.query<DashboardRow>(
     `update dashboard o set bytes = n.bytes, updated_at = now() from note n where o.id = $1 and n.id = $2
      returning ${DASHBOARD_COLUMNS}`,
-    [id, noteId],
+    [id, notebookId],
   );
   if (row === undefined) throw new Error("the dashboard of this transaction does not exist");
   return row;

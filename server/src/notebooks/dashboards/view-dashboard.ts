@@ -5,7 +5,7 @@ import { StreamReply } from "../../http/stream-reply.ts";
 import { notFound } from "../../lib/fault.ts";
 import { sendInPieces, type WithSentContents } from "../sent-contents.ts";
 import { readContentTexts } from "../store/contents.ts";
-import { Dashboard, placeOf, writeDashboard } from "./dashboard.ts";
+import { Dashboard, folderRefOf, writeDashboard } from "./dashboard.ts";
 import { dashboardInPath, DashboardParams } from "./dashboard-in-path.ts";
 
 export const viewDashboard = operation({
@@ -24,7 +24,7 @@ export const viewDashboard = operation({
     requireSlot("stream"); // before the content is read
     const { release } = sentContents.reserve(caller.accountId, found.bytes);
     try {
-      const [location = ""] = await folders.locations(reader, [placeOf(found)]);
+      const [location = ""] = await folders.locations(reader, [folderRefOf(found)]);
       const content = await readContentTexts(reader, "dashboard", found.id);
       if (content === undefined) throw notFound("Dashboard", found.id);
       return new StreamReply("application/json", sendInPieces(writeDashboard(found, location, content), release));

@@ -1,11 +1,11 @@
-import { isRecord } from "../../lib/is-record.ts";
-import { CODE_LANGUAGES, type CodeLanguage, type Language, type Paragraph } from "../paragraphs.ts";
-import type { CellType } from "./stored-notebook.ts";
-
 /**
  * A file has one language, that of its kernel. A cell in another language starts with a line that names it, such as
  * `%%sql`: the convention of the Spark kernels for Jupyter.
  */
+import { isRecord } from "../../lib/is-record.ts";
+import { CODE_LANGUAGES, type CodeLanguage, type Language, type Paragraph } from "../paragraphs.ts";
+import type { CellType } from "./stored-notebook.ts";
+
 const SPELLINGS: Readonly<Record<string, CodeLanguage>> = {
   python: "python",
   ipython: "python",

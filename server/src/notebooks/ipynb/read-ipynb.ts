@@ -1,14 +1,14 @@
+/**
+ * Reads the JSON of an `.ipynb` file (nbformat 4). The texts of its cells become paragraphs; everything else is kept
+ * for the export. Refuses files that Jupyter would not open, that are too large, or whose language notebooks cannot
+ * have.
+ */
 import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { checkTexts, MAX_PARAGRAPHS, type CodeLanguage, type Paragraph } from "../paragraphs.ts";
 import { kernelLanguage, paragraphOf } from "./kernel-language.ts";
 import { CELL_TYPES, MINOR_WITH_IDS, NBFORMAT, type CellType, type NotebookHeader } from "./stored-notebook.ts";
 
-/**
- * Reads the JSON of an `.ipynb` file (nbformat 4). The texts of its cells become paragraphs; everything else is kept
- * for the export. Refuses files that Jupyter would not open, that are too large, or whose language notebooks cannot
- * have.
- */
 export interface ParsedNotebook {
   readonly paragraphs: readonly Paragraph[];
   readonly file: ParsedFile;

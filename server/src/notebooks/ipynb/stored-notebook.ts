@@ -1,11 +1,11 @@
-import type { CodeLanguage } from "../paragraphs.ts";
-
 /**
  * The stored form of an imported `.ipynb` file (nbformat 4), without the texts of its cells, which are paragraphs. It
  * is one JSON array: `[header, rest of the file, outputs of cell 1, rest of cell 1, outputs of cell 2, …]`, with one
  * cell for each paragraph. PostgreSQL splits the array into texts, so that this process never parses stored outputs,
  * which can have tens of megabytes.
  */
+import type { CodeLanguage } from "../paragraphs.ts";
+
 export interface NotebookHeader {
   /** The language of code cells that do not name one. */
   readonly kernel: CodeLanguage;

@@ -1,15 +1,15 @@
-import type { Queryable, Tx } from "../../db/database.ts";
-import type { CellEdit } from "../ipynb/edit-cells.ts";
-import type { NotebookHeader } from "../ipynb/stored-notebook.ts";
-import type { ContentTexts } from "../ipynb/write-ipynb.ts";
-import type { Paragraph } from "../paragraphs.ts";
-import { NOTE_COLUMNS, type NoteRow } from "./notes.ts";
-
 /**
  * The contents of notebooks and dashboards, in tables of their own, so that lists do not read them. The stored form of
  * an imported file can have tens of megabytes: it is read as text, for exports and dashboards only, and copied and
  * edited inside PostgreSQL.
  */
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { CellEdit } from "../ipynb/edit-cells.ts";
+import type { NotebookHeader } from "../ipynb/stored-notebook.ts";
+import type { ContentTexts } from "../ipynb/write-ipynb.ts";
+import type { Paragraph } from "../paragraphs.ts";
+import { NOTEBOOK_COLUMNS, type NotebookRow } from "./notebooks.ts";
+
 export interface NewContent {
   readonly paragraphs: readonly Paragraph[];
   /** The JSON text of the array that ipynb/stored-notebook.ts describes; null: the notebook was not imported. */
@@ -17,12 +17,12 @@ export interface NewContent {
 }
 
 /** Reads both in one statement, so the paragraphs belong to the row's `updatedAt`. */
-export async function readNoteWithParagraphs(
+export async function readNotebookWithParagraphs(
   reader: Queryable,
   id: number,
-): Promise<(NoteRow & Pick<NewContent, "paragraphs">) | undefined> {
-  const [row] = await reader.query<NoteRow & Pick<NewContent, "paragraphs">>(
-    `select ${NOTE_COLUMNS}, c.paragraphs from note o join note_content c on c.note_id = o.id where o.id = $1`,
+): Promise<(NotebookRow & Pick<NewContent, "paragraphs">) | undefined> {
+  const [row] = await reader.query<NotebookRow & Pick<NewContent, "paragraphs">>(
+    `select ${NOTEBOOK_COLUMNS}, c.paragraphs from note o join note_content c on c.note_id = o.id where o.id = $1`,
     [id],
   );
   return row;
@@ -93,13 +93,13 @@ export function replaceCells(tx: Tx, id: number, { header, cells }: CellEdit): v
         where c.note_id = $1),
      -- Positions start at 1, kept cells at 0: the third and fourth element belong to the first cell.
      cell as (
-       select n.place, coalesce(n.text, outputs.text || ',' || rest.text) as text
-         from unnest($3::integer[], $4::text[]) with ordinality as n (kept, text, place)
+       select n.position, coalesce(n.text, outputs.text || ',' || rest.text) as text
+         from unnest($3::integer[], $4::text[]) with ordinality as n (kept, text, position)
          left join part outputs on outputs.position = 2 * n.kept + 3
          left join part rest on rest.position = 2 * n.kept + 4)
      update note_content set notebook = (
        '[' || $2 || ',' || (select p.text from part p where p.position = 2)
-           || coalesce((select string_agg(',' || c.text, '' order by c.place) from cell c), '') || ']')::json
+           || coalesce((select string_agg(',' || c.text, '' order by c.position) from cell c), '') || ']')::json
       where note_id = $1`,
     [
       id,

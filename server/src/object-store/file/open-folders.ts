@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { LRUCache } from "lru-cache";
 import { ObjectStoreError } from "../object-store-error.ts";
 
-const OPEN_AT_MOST = 256;
+const MAX_OPEN = 256;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 interface OpenFolder {
@@ -19,7 +19,7 @@ interface OpenFolder {
 export class OpenFolders {
   readonly #root: string;
   readonly #open = new LRUCache<string, OpenFolder>({
-    max: OPEN_AT_MOST,
+    max: MAX_OPEN,
     dispose: ({ descriptor }) => closeSync(descriptor),
   });
 

@@ -11,13 +11,13 @@ describe("a bucket in another region", () => {
     "https://s3-us-east-1.amazonaws.com",
   ])("is reached at the address of that region if the endpoint is %s", (endpoint) => {
     const regions = new BucketRegions({ endpoint, region: "us-east-1" });
-    const used = regions.placeOf("bucket");
+    const used = regions.endpointOf("bucket");
     expect(regions.move("bucket", used, "eu-west-1")).toBe(true);
-    expect(regions.placeOf("bucket")).toMatchObject({
+    expect(regions.endpointOf("bucket")).toMatchObject({
       origin: "https://bucket.s3.eu-west-1.amazonaws.com",
       region: "eu-west-1",
     });
-    expect(regions.placeOf("other")).toMatchObject({ region: "us-east-1" });
+    expect(regions.endpointOf("other")).toMatchObject({ region: "us-east-1" });
   });
 
   test.each([
@@ -27,18 +27,18 @@ describe("a bucket in another region", () => {
     "https://s3.us-east-1.amazonaws.com.example",
   ])("is reached at %s, because that was chosen on purpose", (endpoint) => {
     const regions = new BucketRegions({ endpoint, region: "us-east-1" });
-    expect(regions.move("bucket", regions.placeOf("bucket"), "eu-west-1")).toBe(true);
-    expect(regions.placeOf("bucket")).toMatchObject({ origin: endpoint, region: "eu-west-1" });
+    expect(regions.move("bucket", regions.endpointOf("bucket"), "eu-west-1")).toBe(true);
+    expect(regions.endpointOf("bucket")).toMatchObject({ origin: endpoint, region: "eu-west-1" });
   });
 
   test("is moved once, and requests that were under way follow", () => {
     const regions = new BucketRegions({ endpoint: null, region: "us-east-1" });
-    const used = regions.placeOf("bucket");
+    const used = regions.endpointOf("bucket");
     expect(regions.move("bucket", used, "us-east-1")).toBe(false);
     expect(regions.move("bucket", used, "eu-west-1")).toBe(true);
     expect(regions.move("bucket", used, "eu-west-1")).toBe(true);
-    expect(regions.move("bucket", regions.placeOf("bucket"), "us-east-1")).toBe(false);
-    expect(regions.placeOf("bucket").region).toBe("eu-west-1");
+    expect(regions.move("bucket", regions.endpointOf("bucket"), "us-east-1")).toBe(false);
+    expect(regions.endpointOf("bucket").region).toBe("eu-west-1");
   });
 });
 

@@ -2,7 +2,7 @@ import type { ResponseHeaders } from "./response-head.ts";
 import { bucketAddress, type BucketAddress, type S3Endpoint } from "./s3-address.ts";
 
 /** Where the requests for a bucket go, and the region for which they are signed. */
-export interface BucketPlace extends BucketAddress {
+export interface BucketEndpoint extends BucketAddress {
   readonly region: string;
 }
 
@@ -28,7 +28,7 @@ const regionOfHost = /(?:^|\.)s3[.-]([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:
 export class BucketRegions {
   readonly #endpoint: S3Endpoint;
   readonly #isProvider: boolean;
-  readonly #places = new Map<string, BucketPlace>();
+  readonly #endpoints = new Map<string, BucketEndpoint>();
   readonly #moved = new Set<string>();
 
   constructor(endpoint: S3Endpoint) {
@@ -36,22 +36,22 @@ export class BucketRegions {
     this.#isProvider = endpoint.endpoint === null || providerHost.test(new URL(endpoint.endpoint).hostname);
   }
 
-  placeOf(bucket: string): BucketPlace {
-    const known = this.#places.get(bucket);
+  endpointOf(bucket: string): BucketEndpoint {
+    const known = this.#endpoints.get(bucket);
     if (known !== undefined) return known;
-    const place = { ...bucketAddress(this.#endpoint, bucket), region: this.#endpoint.region };
-    this.#places.set(bucket, place);
-    return place;
+    const bucketEndpoint = { ...bucketAddress(this.#endpoint, bucket), region: this.#endpoint.region };
+    this.#endpoints.set(bucket, bucketEndpoint);
+    return bucketEndpoint;
   }
 
-  /** Returns whether the request should be sent again to the place that the bucket has now. */
-  move(bucket: string, used: BucketPlace, region: string): boolean {
-    const current = this.placeOf(bucket);
+  /** Returns whether the request should be sent again to the endpoint that the bucket has now. */
+  move(bucket: string, used: BucketEndpoint, region: string): boolean {
+    const current = this.endpointOf(bucket);
     if (current.region !== used.region) return true; // another request has moved it meanwhile
     if (region === used.region || this.#moved.has(bucket)) return false;
     this.#moved.add(bucket);
     const endpoint = this.#isProvider ? null : this.#endpoint.endpoint;
-    this.#places.set(bucket, { ...bucketAddress({ endpoint, region }, bucket), region });
+    this.#endpoints.set(bucket, { ...bucketAddress({ endpoint, region }, bucket), region });
     return true;
   }
 }

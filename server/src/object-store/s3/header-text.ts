@@ -1,9 +1,9 @@
-import { ObjectStoreError } from "../object-store-error.ts";
-
 /**
  * Text in HTTP headers, which carry bytes. Each byte is one character here. S3 stores metadata as Unicode
  * and sends what is not ASCII as encoded words (RFC 2047); other stores return the bytes that they received.
  */
+import { ObjectStoreError } from "../object-store-error.ts";
+
 const ascii = /^[ -~\t]*$/;
 const control = /[^\P{Cc}\t]/u;
 const encodedWord = /=\?utf-8\?(?:b\?([A-Za-z0-9+/=]*)|q\?([!->@-~]*))\?=/gi;

@@ -49,10 +49,10 @@ describe("an answer", () => {
     const anyCuts = fc.array(fc.nat(200), { maxLength: 8 });
     const arrives = fc.asyncProperty(fc.string({ maxLength: 50 }), anyCuts, async (given, cuts) => {
       const whole = ok(Buffer.from(given).toString("latin1"), "ETag: x");
-      const places = [0, ...cuts.map((cut) => cut % whole.length).sort((one, other) => one - other), whole.length];
+      const positions = [0, ...cuts.map((cut) => cut % whole.length).sort((one, other) => one - other), whole.length];
       const { origin } = await rawServer(async (socket) => {
-        for (const [at, start] of places.slice(0, -1).entries()) {
-          socket.write(Buffer.from(whole.slice(start, places[at + 1]), "latin1"));
+        for (const [at, start] of positions.slice(0, -1).entries()) {
+          socket.write(Buffer.from(whole.slice(start, positions[at + 1]), "latin1"));
           await nextTurn();
         }
       });

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { RepeatedPages } from "./repeated-pages.ts";
 
 /** The number of pages that were read before the listing was found to repeat itself; null: it ended. */
-function pagesUntilFound(places: Iterable<{ token: string; lastKey: string | undefined }>): number | null {
+function pagesUntilFound(positions: Iterable<{ token: string; lastKey: string | undefined }>): number | null {
   const pages = new RepeatedPages();
   let count = 0;
-  for (const place of places) {
+  for (const position of positions) {
     count += 1;
-    if (pages.isRepeated(place)) return count;
+    if (pages.isRepeated(position)) return count;
   }
   return null;
 }
@@ -19,12 +19,12 @@ describe("a listing", () => {
   test.each(["token", "lastKey"])("that repeats a %s is found after few rounds", (repeated) => {
     fc.assert(
       fc.property(fc.nat(100), length, (before, cycle) => {
-        const places = Array.from({ length: 4 * (before + cycle) + 2 }, (_, at) => {
-          const place = String(at < before ? at : before + ((at - before) % cycle));
+        const positions = Array.from({ length: 4 * (before + cycle) + 2 }, (_, at) => {
+          const position = String(at < before ? at : before + ((at - before) % cycle));
           const other = `page ${at}`;
-          return repeated === "token" ? { token: place, lastKey: undefined } : { token: other, lastKey: place };
+          return repeated === "token" ? { token: position, lastKey: undefined } : { token: other, lastKey: position };
         });
-        expect(pagesUntilFound(places)).not.toBeNull();
+        expect(pagesUntilFound(positions)).not.toBeNull();
       }),
     );
   });
@@ -32,10 +32,10 @@ describe("a listing", () => {
   test("that repeats nothing is read to its end, even if pages are empty", () => {
     fc.assert(
       fc.property(length, fc.boolean(), (pages, isEmpty) => {
-        const places = Array.from({ length: pages }, (_, at) => {
+        const positions = Array.from({ length: pages }, (_, at) => {
           return { token: `t${at}`, lastKey: isEmpty ? undefined : `k${at}` };
         });
-        expect(pagesUntilFound(places)).toBeNull();
+        expect(pagesUntilFound(positions)).toBeNull();
       }),
     );
   });

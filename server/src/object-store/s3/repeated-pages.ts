@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 
-/** The place in a listing that a page leads to. */
-export interface ListingPlace {
+/** The position in a listing that a page leads to. */
+export interface ListingPosition {
   /** Names the next page. */
   readonly token: string;
   /** The last key of the page. */
@@ -14,16 +14,16 @@ export interface ListingPlace {
  * any length takes no memory.
  */
 export class RepeatedPages {
-  #remembered: ListingPlace | undefined;
+  #remembered: ListingPosition | undefined;
   #pages = 0;
   #limit = 1;
 
-  isRepeated(place: ListingPlace): boolean {
+  isRepeated(position: ListingPosition): boolean {
     const { token, lastKey } = this.#remembered ?? {};
-    if (place.token === token || (lastKey !== undefined && place.lastKey === lastKey)) return true;
+    if (position.token === token || (lastKey !== undefined && position.lastKey === lastKey)) return true;
     this.#pages += 1;
     if (this.#pages < this.#limit) return false;
-    this.#remembered = place;
+    this.#remembered = position;
     this.#pages = 0;
     this.#limit *= 2;
     return false;

@@ -43,7 +43,7 @@ test("waiting requests are admitted in their order as others leave", async () =>
   expect(admitted).toEqual([1, 2, 3]);
 });
 
-test("a request that is aborted while it waits takes no place", async () => {
+test("a request that is aborted while it waits takes no slot", async () => {
   const limiter = new RequestLimiter(1);
   fill(limiter);
   const calling = new AbortController();

@@ -24,7 +24,7 @@ export class RequestLimiter {
     return this.#generation;
   }
 
-  /** Takes a place if one is free. Otherwise the caller must wait for `enter`. */
+  /** Takes a slot if one is free. Otherwise the caller must wait for `enter`. */
   tryEnter(): boolean {
     if (this.#running >= this.limit || this.#waiting.size > 0) return false;
     this.#running += 1;

@@ -70,7 +70,7 @@ export function tooLong(bytes: number): ObjectStoreError {
   return new ObjectStoreError("bad-response", `the answer is larger than ${bytes} bytes`);
 }
 
-/** A body of known length goes straight to its place. */
+/** A body of known length goes straight into its memory. */
 class SizedBody implements ArrivingBody {
   readonly endsConnection = false;
   readonly bytes: Buffer;

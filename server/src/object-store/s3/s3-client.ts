@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts";
 import { pauseBeforeRetry } from "../retry-pause.ts";
-import { actualRegion, BucketRegions, type BucketPlace } from "./bucket-regions.ts";
+import { actualRegion, BucketRegions, type BucketEndpoint } from "./bucket-regions.ts";
 import type { RawClient } from "./raw-client.ts";
 import type { RawAnswer, RawRequest, StreamedBody } from "./raw-connection.ts";
 import { RequestLimiter } from "./request-limiter.ts";
@@ -82,10 +82,10 @@ export class S3Client {
 
   /** Returns only successful responses. */
   send(call: S3Call): Promise<StreamedAnswer> {
-    return this.#perform(call, async (request, place) => {
+    return this.#perform(call, async (request, bucketEndpoint) => {
       const answer = await this.#options.rawClient.send(request, "stream", call.signal);
       const { stream } = answer;
-      return stream === null ? this.#refusal(call, place, answer) : { ...answer, stream };
+      return stream === null ? this.#refusal(call, bucketEndpoint, answer) : { ...answer, stream };
     });
   }
 
@@ -99,26 +99,28 @@ export class S3Client {
    * memory for the body, or its largest size.
    */
   collectAs<T extends object>(call: S3Call, room: BodyRoom, read: (answer: RawAnswer) => T): Promise<T> {
-    return this.#perform(call, async (request, place) => {
+    return this.#perform(call, async (request, bucketEndpoint) => {
       const answer = await this.#options.rawClient.send(request, room, call.signal);
       const isLate = call.mayFailLate === true && isSuccess(answer.status) && isError(answer.bytes);
-      return isSuccess(answer.status) && !isLate ? readOrFailure(answer, read) : this.#refusal(call, place, answer);
+      return isSuccess(answer.status) && !isLate
+        ? readOrFailure(answer, read)
+        : this.#refusal(call, bucketEndpoint, answer);
     });
   }
 
   async #perform<T extends object>(
     call: S3Call,
-    attempt: (request: RawRequest, place: BucketPlace) => Promise<T | S3Failure | "moved">,
+    attempt: (request: RawRequest, bucketEndpoint: BucketEndpoint) => Promise<T | S3Failure | "moved">,
   ): Promise<T> {
     const payloadHash = await this.#payloadHash(call);
     for (let retries = 0; ;) {
       call.signal?.throwIfAborted();
       if (!this.#limiter.tryEnter()) await this.#limiter.enter(call.signal);
       const { generation } = this.#limiter;
-      const place = this.#regions.placeOf(call.bucket);
+      const bucketEndpoint = this.#regions.endpointOf(call.bucket);
       let outcome: T | S3Failure | "moved" | undefined;
       try {
-        outcome = await attempt(this.#signed(call, place, payloadHash), place);
+        outcome = await attempt(this.#signed(call, bucketEndpoint, payloadHash), bucketEndpoint);
       } catch (error) {
         call.onUnknownOutcome?.();
         call.signal?.throwIfAborted();
@@ -144,25 +146,25 @@ export class S3Client {
   }
 
   /** Redirects are never followed: at most, the request is sent again to the region that the store names. */
-  #refusal(call: S3Call, place: BucketPlace, { status, headers, bytes }: RawAnswer): S3Failure | "moved" {
+  #refusal(call: S3Call, bucketEndpoint: BucketEndpoint, { status, headers, bytes }: RawAnswer): S3Failure | "moved" {
     const { code, region, endpoint } = parseError(bytes);
     const actual = actualRegion({ status, headers, region, endpoint });
-    if (actual !== null && this.#regions.move(call.bucket, place, actual)) return "moved";
-    const isWrongPlace = status !== 400 || actual !== place.region; // stores name the region in other refusals as well
-    return failureOfStatus(call.subject, status, code, isWrongPlace ? actual : null);
+    if (actual !== null && this.#regions.move(call.bucket, bucketEndpoint, actual)) return "moved";
+    const isWrongRegion = status !== 400 || actual !== bucketEndpoint.region; // stores name the region in other refusals as well
+    return failureOfStatus(call.subject, status, code, isWrongRegion ? actual : null);
   }
 
   /** Signs each attempt anew, because a signature is valid only for minutes. */
-  #signed(call: S3Call, place: BucketPlace, payloadHash: string): RawRequest {
-    const path = objectPath(place.basePath, call.key);
+  #signed(call: S3Call, bucketEndpoint: BucketEndpoint, payloadHash: string): RawRequest {
+    const path = objectPath(bucketEndpoint.basePath, call.key);
     const query = call.query === undefined ? "" : queryText(call.query);
     const headers = this.#sign(
-      { method: call.method, path, query, headers: { ...call.headers, host: place.host }, payloadHash },
-      place.region,
+      { method: call.method, path, query, headers: { ...call.headers, host: bucketEndpoint.host }, payloadHash },
+      bucketEndpoint.region,
       this.#options.clock.now(),
     );
     return {
-      origin: place.origin,
+      origin: bucketEndpoint.origin,
       path: query === "" ? path : `${path}?${query}`,
       method: call.method,
       headers,
@@ -180,10 +182,10 @@ export class S3Client {
   async #payloadHash({ body, bucket }: S3Call): Promise<string> {
     if (body === undefined) return EMPTY_PAYLOAD_HASH;
     if (!Buffer.isBuffer(body)) {
-      return this.#regions.placeOf(bucket).isProtected ? UNSIGNED_PAYLOAD : hashOfStream(body);
+      return this.#regions.endpointOf(bucket).isProtected ? UNSIGNED_PAYLOAD : hashOfStream(body);
     }
     if (body.length === 0) return EMPTY_PAYLOAD_HASH;
-    if (this.#regions.placeOf(bucket).isProtected) return UNSIGNED_PAYLOAD;
+    if (this.#regions.endpointOf(bucket).isProtected) return UNSIGNED_PAYLOAD;
     if (body.length <= syncHashBytes) return hash("sha256", body);
     // Not on the main thread, because a part has megabytes. Our buffers are never in shared memory.
     const bytes = body as Uint8Array<ArrayBuffer>;

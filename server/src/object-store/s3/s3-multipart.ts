@@ -1,3 +1,7 @@
+/**
+ * Objects that are uploaded in parts. Readers see such an object only when the upload is completed. Until an upload is
+ * completed or aborted, S3 keeps its parts, which no listing shows, and charges for them.
+ */
 import { createHash, hash } from "node:crypto";
 import { unreadable, ObjectStoreError } from "../object-store-error.ts";
 import type { CallOptions } from "../object-store.ts";
@@ -16,10 +20,6 @@ import type { PartOptions, PartSource, Upload, UploadedPart, WriteOptions, Writt
 import { objectOf, s3UriOf } from "./s3-uri.ts";
 import { formatPartList, parseUploadId, parseUploadsPage, parseWriteResult, type UploadsPage } from "./s3-xml.ts";
 
-/**
- * Objects that are uploaded in parts. Readers see such an object only when the upload is completed. Until an upload is
- * completed or aborted, S3 keeps its parts, which no listing shows, and charges for them.
- */
 export const MAX_PARTS = 10_000;
 const abortOthersMs = 5_000;
 const validEtag = /^[A-Za-z0-9+/=_.-]{1,256}$/;

@@ -28,7 +28,7 @@ import { parseWriteResult } from "./s3-xml.ts";
 /** Calls for one object, or a range of it, in one request each. */
 const defaultReadLimitBytes = 512 * 1024 * 1024;
 /** Smaller bodies get memory of their own, of the size that the store announces. */
-const leastDownloadBytes = 256 * 1024;
+const minDownloadBytes = 256 * 1024;
 /** Answers to writes are empty. */
 export const WRITE_ANSWER_BYTES = 64 * 1024;
 const checksumMode = { "x-amz-checksum-mode": "ENABLED" };
@@ -45,7 +45,7 @@ export async function readObject(client: S3Client, text: string, options: ReadOp
   const call: S3Call = { method: "GET", bucket, key, headers, subject, signal };
   const read = (answer: RawAnswer): ReadObject => checkedContents(answer, subject, options);
   const bytesToRead = range?.length ?? options.expectedBytes ?? 0;
-  const isSmall = bytesToRead < leastDownloadBytes;
+  const isSmall = bytesToRead < minDownloadBytes;
   return client.collectAs(call, isSmall ? limitBytes : (options.into ?? Buffer.allocUnsafeSlow(bytesToRead)), read);
 }
 

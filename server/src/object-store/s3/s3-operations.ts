@@ -1,9 +1,9 @@
-import type { CallOptions, ByteRange, ObjectStat, ObjectStore } from "../object-store.ts";
-
 /**
  * Operations that only S3 has. Bodies are buffers, or can be read several times, because every request may have to be
  * repeated.
  */
+import type { CallOptions, ByteRange, ObjectStat, ObjectStore } from "../object-store.ts";
+
 export interface S3Store extends ObjectStore {
   /** Whether both stores are the same service with the same credentials, so that server-side copies are possible. */
   sharesService(other: S3Store): boolean;

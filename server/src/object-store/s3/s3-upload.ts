@@ -1,3 +1,8 @@
+/**
+ * Uploads a body of unknown length. A body that fits into one part is a single request; a larger one is a multipart upload
+ * with a few concurrent parts, so that memory use is (parts in flight + 1) × part size. A failed upload is aborted, because
+ * S3 would charge for its invisible parts.
+ */
 import { addAbortSignal, Readable } from "node:stream";
 import { filePieces } from "../object-body.ts";
 import type { ObjectBody, PutOptions } from "../object-store.ts";
@@ -7,11 +12,6 @@ import { abortUpload, completeUpload, createUpload, MAX_PARTS, uploadPart } from
 import { writeObject } from "./s3-objects.ts";
 import type { Upload, UploadedPart, WriteOptions } from "./s3-operations.ts";
 
-/**
- * Uploads a body of unknown length. A body that fits into one part is a single request; a larger one is a multipart upload
- * with a few concurrent parts, so that memory use is (parts in flight + 1) × part size. A failed upload is aborted, because
- * S3 would charge for its invisible parts.
- */
 export interface UploadLimits {
   partSizeBytes: number;
   partsInFlight: number;

@@ -1,7 +1,7 @@
+/** The examples in AWS's documentation of S3 ("Authenticating Requests: Using the Authorization Header"). */
 import { expect, test } from "vitest";
 import { EMPTY_PAYLOAD_HASH, requestSigner } from "./sign-request.ts";
 
-/** The examples in AWS's documentation of S3 ("Authenticating Requests: Using the Authorization Header"). */
 const credentials = {
   accessKeyId: "AKIAIOSFODNN7EXAMPLE",
   secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",

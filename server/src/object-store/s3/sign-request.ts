@@ -1,9 +1,9 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
-
 /**
  * Signs requests to S3 with AWS Signature Version 4. The signing key is derived from the secret, the day and the region by
  * four hashes, so it is cached until the day changes.
  */
+import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+
 export interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;

@@ -1,8 +1,3 @@
-import { byBytes, byFolders, checkFollows, isAfter, isAmbiguous, ListingError, type KeyOrder } from "./key-order.ts";
-import { RepeatedPages } from "./repeated-pages.ts";
-import type { ListPage, PageEntry } from "./s3-xml.ts";
-import { commonLength, splitPoint } from "./split-point.ts";
-
 /**
  * Lists a key space by several requests at the same time. Each page names the next one, so one listing is sequential. But
  * a listing can begin after any text, so the space is split into ranges: a probe starts somewhere in a range; if it finds
@@ -13,6 +8,11 @@ import { commonLength, splitPoint } from "./split-point.ts";
  * meanwhile, and even be there again. So a range also ends at the first key that comes after it. Where that depends on the
  * order, the store is asked.
  */
+import { byBytes, byFolders, checkFollows, isAfter, isAmbiguous, ListingError, type KeyOrder } from "./key-order.ts";
+import { RepeatedPages } from "./repeated-pages.ts";
+import type { ListPage, PageEntry } from "./s3-xml.ts";
+import { commonLength, splitPoint } from "./split-point.ts";
+
 export interface PageRequest {
   readonly after?: string | undefined;
   readonly token?: string | undefined;

@@ -1,8 +1,8 @@
-import { isSurrogate } from "../../lib/compare-utf8.ts";
-
 /**
  * Chooses keys at which the listing of a range is split. A bad choice only wastes requests: the caller never relies on it.
  */
+import { isSurrogate } from "../../lib/compare-utf8.ts";
+
 export interface OpenRange {
   /** The last key that was listed. */
   readonly low: string;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, test, vi } from "vitest";
 import { freePort, isFree } from "../../../test/support/free-port.ts";
-import { aPlace, ANSWER, GET } from "../../../test/support/held-place.ts";
+import { aPortToHold, ANSWER, GET } from "../../../test/support/port-to-hold.ts";
 import { loopbacks } from "../../../test/support/loopback.ts";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { findPython, howToInstallPython } from "../set-up/find-python.ts";
@@ -17,7 +17,7 @@ const PATIENCE = { timeout: 45_000 };
 const options = { concurrent: true, ...because(howToInstallPython()) };
 describe.skipIf(python === undefined)("the holder of a port", options, () => {
   test("answers on IPv4 and IPv6 whenever the server does not serve", async ({ expect, onTestFinished }) => {
-    const { port, hold, holders, say } = await aPlace(onTestFinished);
+    const { port, hold, holders, say } = await aPortToHold(onTestFinished);
     const held = await hold();
     expect(held.sockets).toHaveLength(ACCEPTS_A_TURN * loopbacks.length);
     for (const host of loopbacks) expect(await say(GET, host)).toBe(ANSWER);
@@ -34,7 +34,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect,
     onTestFinished,
   }) => {
-    const { hold, say } = await aPlace(onTestFinished);
+    const { hold, say } = await aPortToHold(onTestFinished);
     const held = await hold();
     const head = ANSWER.replace(/away$/, "");
     const [slow, endless, silent, headOnly] = await Promise.all([
@@ -48,7 +48,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("answers while hundreds of idle connections are open", async ({ expect, onTestFinished }) => {
-    const { port, hold, say } = await aPlace(onTestFinished);
+    const { port, hold, say } = await aPortToHold(onTestFinished);
     const held = await hold();
     const idle = Array.from({ length: 400 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
     await Promise.all(idle.map((client) => once(client, "connect")));
@@ -61,7 +61,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect,
     onTestFinished,
   }) => {
-    const { folder, port, hold, holders, say, pretendRunner } = await aPlace(onTestFinished);
+    const { folder, port, hold, holders, say, pretendRunner } = await aPortToHold(onTestFinished);
     const runner = pretendRunner();
     await (await hold()).release();
     const [first] = await holders();
@@ -81,7 +81,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("is replaced when it is killed, while the port stays bound", async ({ expect, onTestFinished }) => {
-    const { port, hold, holders, say } = await aPlace(onTestFinished);
+    const { port, hold, holders, say } = await aPortToHold(onTestFinished);
     const held = await hold();
     await held.serve(true);
     const [killed = 0] = await holders();
@@ -96,7 +96,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("releases the old port when the next server uses another one or none", async ({ expect, onTestFinished }) => {
-    const { folder, port, hold, pretendRunner } = await aPlace(onTestFinished);
+    const { folder, port, hold, pretendRunner } = await aPortToHold(onTestFinished);
     pretendRunner();
     await (await hold()).release();
     const other = await freePort();
@@ -108,7 +108,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("fails with the system's error if the port is taken", async ({ expect, onTestFinished }) => {
-    const { folder, hold } = await aPlace(onTestFinished);
+    const { folder, hold } = await aPortToHold(onTestFinished);
     const other = await hold();
     rmSync(join(folder, "port-holder.sock"));
     await expect(hold()).rejects.toMatchObject({ code: "EADDRINUSE", address: "127.0.0.1" });
@@ -119,7 +119,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect,
     onTestFinished,
   }) => {
-    const { hold, say, startOldHolder } = await aPlace(onTestFinished);
+    const { hold, say, startOldHolder } = await aPortToHold(onTestFinished);
     const old = await startOldHolder("hands");
     const held = await hold();
     expect((await old.saidUntilItsEnd()).trim()).toBe("taken");
@@ -129,7 +129,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("ends a previous holder that hands no sockets over", async ({ expect, onTestFinished }) => {
-    const { hold, say, startOldHolder } = await aPlace(onTestFinished);
+    const { hold, say, startOldHolder } = await aPortToHold(onTestFinished);
     const old = await startOldHolder("obeys");
     const held = await hold();
     await old.saidUntilItsEnd();
@@ -138,7 +138,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("moves to another address with the same port", async ({ expect, onTestFinished }) => {
-    const { port, hold, holders, say, pretendRunner } = await aPlace(onTestFinished);
+    const { port, hold, holders, say, pretendRunner } = await aPortToHold(onTestFinished);
     const runner = pretendRunner();
     await (await hold()).release();
     const next = await hold(port, "127.0.0.2");
@@ -150,9 +150,9 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   });
 
   test("ignores a further address that this machine does not have", async ({ expect, onTestFinished }) => {
-    const { folder, port, say } = await aPlace(onTestFinished);
-    const places = ["127.0.0.1", "192.0.2.1"].map((host) => ({ host, ipv6Only: true })); // the second is reserved for documentation
-    const order = { folder, places, port, answer: ANSWER, runners: [], inherited: 0, copies: 1, serving: false };
+    const { folder, port, say } = await aPortToHold(onTestFinished);
+    const addresses = ["127.0.0.1", "192.0.2.1"].map((host) => ({ host, ipv6Only: true })); // the second is reserved for documentation
+    const order = { folder, addresses, port, answer: ANSWER, runners: [], inherited: 0, copies: 1, serving: false };
     const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
     const stdio: StdioOptions = ["ignore", "ignore", "inherit", "ipc"];
     const holder = spawn(python?.path ?? "", ["-I", "-S", script, "hold", JSON.stringify(order)], { stdio });

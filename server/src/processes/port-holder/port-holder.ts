@@ -144,7 +144,7 @@ async function startHolder(plan: PortToHold, server: ServerState): Promise<Holde
   const runners = [...new Set([plan.dataDir, folder])].map((path) => join(path, "accounts/"));
   const inherited = descriptors.length;
   const copies = ACCEPTS_A_TURN;
-  const order = { folder, places: listenAddresses(host), port, answer, runners, inherited, copies, serving };
+  const order = { folder, addresses: listenAddresses(host), port, answer, runners, inherited, copies, serving };
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "hold", order, ["ignore", "ignore", "ignore", "ipc", ...descriptors]);
     const holder = await waitUntilHeld(child);

@@ -13,7 +13,7 @@ RETRY_SECONDS = 2
 
 def take_sockets(order):
     """The previous holder keeps its sockets until ours are open, so that no program can bind them in between."""
-    places = [resolve(place, order["port"]) for place in order["places"]]
+    addresses = [resolve(wanted, order["port"]) for wanted in order["addresses"]]
     deadline = None
     had_previous = False
     while True:
@@ -21,7 +21,7 @@ def take_sockets(order):
         had_previous = had_previous or previous is not None
         handed = [] if previous is None else ask_for_sockets(previous)
         try:
-            listeners = pick_or_bind(places, handed)
+            listeners = pick_or_bind(addresses, handed)
         except OSError as error:
             close_all(handed)
             if previous is not None:
@@ -64,49 +64,49 @@ def confirm(previous, folder):
     wait_until_gone(previous)
 
 
-def pick_or_bind(places, handed):
+def pick_or_bind(addresses, handed):
     """The first address is required. The others may belong to an address family that this machine does not have."""
     listeners, bound = [], []
-    for place in places:
-        listener = next((each for each in handed if is_at(each, place)), None)
+    for wanted in addresses:
+        listener = next((each for each in handed if is_at(each, wanted)), None)
         if listener is None:
             try:
-                listener = bind(place)
+                listener = bind(wanted)
             except OSError as error:
                 if listeners and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                     continue
                 close_all(bound)
-                error.filename = place["host"]
+                error.filename = wanted["host"]
                 raise
             bound.append(listener)
         listeners.append(listener)
     return listeners
 
 
-def resolve(place, port):
+def resolve(wanted, port):
     try:
-        family, _, _, _, address = socket.getaddrinfo(place["host"], port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(wanted["host"], port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
-        error.filename = place["host"]
+        error.filename = wanted["host"]
         raise
-    return {"host": place["host"], "family": family, "address": address, "ipv6_only": int(place["ipv6Only"])}
+    return {"host": wanted["host"], "family": family, "address": address, "ipv6_only": int(wanted["ipv6Only"])}
 
 
-def is_at(listener, place):
-    if listener.family != place["family"] or listener.getsockname() != place["address"]:
+def is_at(listener, wanted):
+    if listener.family != wanted["family"] or listener.getsockname() != wanted["address"]:
         return False
     if listener.family != socket.AF_INET6:
         return True
-    return listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY) == place["ipv6_only"]
+    return listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY) == wanted["ipv6_only"]
 
 
-def bind(place):
-    listener = socket.socket(place["family"], socket.SOCK_STREAM)
+def bind(wanted):
+    listener = socket.socket(wanted["family"], socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if place["family"] == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, place["ipv6_only"])
-        listener.bind(place["address"])
+        if wanted["family"] == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, wanted["ipv6_only"])
+        listener.bind(wanted["address"])
         listener.listen(BACKLOG)
         return listener
     except OSError:

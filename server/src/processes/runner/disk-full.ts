@@ -1,12 +1,12 @@
 import { statfsSync } from "node:fs";
 
-const LEAST_BYTES = 1024 * 1024;
+const MIN_BYTES = 1024 * 1024;
 
 /** Whether so little space is left that a failure of a program is most likely due to it. */
 export function isFilesystemFull(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(path);
-    return bavail * bsize < LEAST_BYTES;
+    return bavail * bsize < MIN_BYTES;
   } catch {
     return false; // the folder is gone
   }

@@ -1,13 +1,13 @@
-import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
-import { readFields } from "./json-fields.ts";
-import { monotonicMs } from "./monotonic.ts";
-import { protocolVersion } from "./protocol.ts";
-
 /**
  * A node that loses contact with the other nodes must stop the programs that they will start again. It renews its lease
  * file while it has contact; a runner whose lease is older than the limit ends its program. Times are monotonic
  * (`monotonic.ts`), so neither a changed wall clock nor a runner that was suspended makes a difference.
  */
+import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
+import { readFields } from "./json-fields.ts";
+import { monotonicMs } from "./monotonic.ts";
+import { protocolVersion } from "./protocol.ts";
+
 interface Lease {
   readonly bootId: string;
   readonly renewedAtMs: number;

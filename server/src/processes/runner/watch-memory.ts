@@ -23,16 +23,16 @@ export function watchMemory(
 ): (found: readonly RunProcess[]) => string | undefined {
   const exact = new Measurement(MEMORY_STEP_MS);
   let fineAt = monotonicMs() - EXACT_EVERY_MS;
-  let leastHidden = Infinity;
+  let minHidden = Infinity;
   const last: LastLook = { hadUnreceived: false };
   return (found) => {
     if (limit === null) return undefined;
     if (!exact.isUnderWay) {
       const files = processes.sharedMemoryBytes();
       const { hiddenBytes } = readMachineMemory();
-      leastHidden = Math.min(leastHidden, hiddenBytes);
+      minHidden = Math.min(minHidden, hiddenBytes);
       const seen = found.reduce((sum, { memoryBytes }) => sum + memoryBytes, files);
-      const everyMs = seen + hiddenBytes - leastHidden > limit ? EXACT_EVERY_MS : REGULARLY_EVERY_MS;
+      const everyMs = seen + hiddenBytes - minHidden > limit ? EXACT_EVERY_MS : REGULARLY_EVERY_MS;
       if (monotonicMs() - fineAt < everyMs) return undefined;
       exact.begin(measureMemory(found, files, limit, last));
     }

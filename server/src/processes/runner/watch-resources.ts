@@ -104,8 +104,8 @@ function watchDisk({ diskBytes, folder }: ResourceLimits, processes: RunProcesse
   };
 }
 
-function* filesOf(folder: string, leastBytes: number, processes: RunProcesses): Generator<undefined, number> {
-  const named = yield* measureUsage(folder, leastBytes);
+function* filesOf(folder: string, minBytes: number, processes: RunProcesses): Generator<undefined, number> {
+  const named = yield* measureUsage(folder, minBytes);
   const device = statSync(folder, { throwIfNoEntry: false })?.dev;
   return device === undefined ? named : named + (yield* processes.deletedFileBytes(device));
 }

@@ -1,7 +1,3 @@
-import { createHash } from "node:crypto";
-import { chmodSync, existsSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-
 /**
  * The seccomp filter of confined programs, as the bytes that bubblewrap passes to the kernel (`--seccomp`). It refuses
  * system calls that no Spark program needs and that have been used to attack kernels, and those that allocate memory
@@ -10,6 +6,10 @@ import { join } from "node:path";
  * Calls for which programs have a fallback fail as on a kernel without them, mostly with ENOSYS; the others with EPERM. A
  * program for another architecture is killed, because its call numbers would mean other calls.
  */
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 export type Architecture = "x64" | "arm64";
 
 /** Numbers on x64 and arm64; null: the architecture has no such call. */

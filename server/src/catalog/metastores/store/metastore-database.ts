@@ -1,11 +1,11 @@
-import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "pg";
-import { errorCode } from "../../../db/store-fault.ts";
-
 /**
  * Creates and drops the database and the role of one metastore. These statements do not run in a transaction: a crash
  * may come after any of them, so each can be repeated.
  */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
+import { errorCode } from "../../../db/store-fault.ts";
+
 export interface Rights {
   readonly login: string;
   readonly mayCreateDatabases: boolean;

@@ -80,10 +80,10 @@ export async function endIdleSessionsAboveLimit(client: Client, prefix: string):
   await client.query(
     `select pg_terminate_backend(pid)
        from (select pid, state, rolconnlimit, row_number() over (
-                      partition by usesysid order by state is not distinct from 'idle', backend_start) as place
+                      partition by usesysid order by state is not distinct from 'idle', backend_start) as rank
                from pg_stat_activity join pg_roles on pg_roles.oid = usesysid
               where starts_with(rolname, $1) and pg_has_role(current_user, usesysid, 'usage')) session
-      where rolconnlimit >= 0 and place > rolconnlimit and state = 'idle'`,
+      where rolconnlimit >= 0 and rank > rolconnlimit and state = 'idle'`,
     [prefix],
   );
 }

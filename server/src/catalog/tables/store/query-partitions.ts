@@ -6,7 +6,7 @@ export type PartitionLookup = { readonly names: readonly string[] } | { readonly
 
 export interface KeyValues {
   /** Position of the partition key. */
-  readonly place: number;
+  readonly index: number;
   readonly values: readonly string[];
 }
 
@@ -44,13 +44,13 @@ const QUERY = `
                                    where p."PART_NAME" = each.name and p."TBL_ID" + 0 = q.id limit 1) limit 1)
                     else (select (select true from "PARTITION_KEY_VALS" v
                            where v."PART_KEY_VAL" = any (array(select jsonb_array_elements_text(rarest.one->'values')))
-                             and v."INTEGER_IDX" = (rarest.one->>'place')::int
+                             and v."INTEGER_IDX" = (rarest.one->>'index')::int
                              and (select true from "PARTITIONS" p
                                    where p."PART_ID" = v."PART_ID" and p."TBL_ID" + 0 = q.id limit 1)
                              and (select true from jsonb_array_elements(asked.one->'parts') as part (one)
                                    where (select true from "PARTITION_KEY_VALS" w
                                            where w."PART_ID" = v."PART_ID"
-                                             and w."INTEGER_IDX" = (part.one->>'place')::int
+                                             and w."INTEGER_IDX" = (part.one->>'index')::int
                                              and part.one->'values' ? w."PART_KEY_VAL" limit 1) is null
                                    limit 1) is null
                            limit 1)
@@ -58,7 +58,7 @@ const QUERY = `
                                    order by case when jsonb_array_length(asked.one->'parts') > 1 then
                                      (select count(*) from (select from "PARTITION_KEY_VALS" c
                                        where c."PART_KEY_VAL" = any (array(select jsonb_array_elements_text(part.one->'values')))
-                                         and c."INTEGER_IDX" = (part.one->>'place')::int limit ${MANY}) few) end
+                                         and c."INTEGER_IDX" = (part.one->>'index')::int limit ${MANY}) few) end
                                    limit 1) rarest)
                     end is null) as "isMissingSome"
     from (select each.asked, each.number,

@@ -87,14 +87,14 @@ export function readHiveColumns(
   return metastore.query<TablesColumn>(
     `select t."TBL_NAME"::text as table, c.name::text, c.type::text, c.comment::text
        from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID" cross join lateral (
-              select 0 as part, v."INTEGER_IDX" as place, v."COLUMN_NAME" as name, v."TYPE_NAME" as type,
+              select 0 as part, v."INTEGER_IDX" as ordinal, v."COLUMN_NAME" as name, v."TYPE_NAME" as type,
                      v."COMMENT" as comment
                 from "COLUMNS_V2" v where v."CD_ID" = s."CD_ID"
               union all
               select 1, k."INTEGER_IDX", k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT"
                 from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") c
       where d."NAME" = $1 and t."TBL_NAME" = any ($2) and t."TBL_NAME" between $3 and $4
-      order by t."TBL_NAME", c.part, c.place limit $5`,
+      order by t."TBL_NAME", c.part, c.ordinal limit $5`,
     [schema, names, names[0], names.at(-1), most],
   );
 }

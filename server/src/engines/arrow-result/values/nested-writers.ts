@@ -129,16 +129,16 @@ export class VariantWriter implements ValueWriter {
 
 /** The binary fields of a struct, by name. */
 export class NamedBytes {
-  readonly #fields: ReadonlyMap<string, { readonly place: number; readonly bytes: BytesReader }>;
+  readonly #fields: ReadonlyMap<string, { readonly index: number; readonly bytes: BytesReader }>;
 
   constructor(fields: readonly { readonly name: string; readonly isLarge: boolean }[]) {
     this.#fields = new Map(
-      fields.map(({ name, isLarge }, place) => [name, { place, bytes: new BytesReader(isLarge) }]),
+      fields.map(({ name, isLarge }, index) => [name, { index, bytes: new BytesReader(isLarge) }]),
     );
   }
 
   load(data: ColumnData): void {
-    for (const { place, bytes } of this.#fields.values()) bytes.load(childOf(data, place));
+    for (const { index, bytes } of this.#fields.values()) bytes.load(childOf(data, index));
   }
 
   at(name: string, index: number): Uint8Array {
@@ -152,8 +152,8 @@ function loadEntry({ key, value }: KeyAndValue, data: ColumnData): void {
   value.load(childOf(entries, 1));
 }
 
-function childOf({ children }: ColumnData, place: number): ColumnData {
-  const child = children[place];
+function childOf({ children }: ColumnData, index: number): ColumnData {
+  const child = children[index];
   if (child === undefined) throw new Error("a nested column has fewer children than its type");
   return child;
 }

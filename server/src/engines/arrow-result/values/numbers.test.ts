@@ -75,8 +75,8 @@ describe("doubles", () => {
       fc.property(
         fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }),
         fc.integer({ min: 0, max: 6 }),
-        (n, places) => {
-          const value = n / 10 ** places;
+        (n, digits) => {
+          const value = n / 10 ** digits;
           if (value === 0) return;
           const [mantissa = "", exponent = ""] = Math.abs(value).toExponential().split("e");
           expect(doubleText(value)).toBe(javaForm(value, mantissa.replace(".", ""), Number(exponent)));

@@ -92,9 +92,9 @@ test("arbitrary bytes are a value, an incomplete value or an error, within the b
 
 test("a corrupted message is a value, an incomplete value or an error, within the budget", () => {
   fc.assert(
-    fc.property(anything, fc.nat(), fc.nat(255), (value, place, byte) => {
+    fc.property(anything, fc.nat(), fc.nat(255), (value, position, byte) => {
       const bytes = written(everything, value);
-      bytes[place % bytes.length] = byte;
+      bytes[position % bytes.length] = byte;
       const source = new ByteSource(64 * 1024);
       const failure = attempt(() => feed(source, readValue(source, everything), [bytes]));
       expect(failure === undefined || failure instanceof ThriftError).toBe(true);

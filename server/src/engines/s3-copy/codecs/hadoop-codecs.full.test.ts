@@ -1,3 +1,4 @@
+/** Hadoop's own codecs, from Spark's jars, decode our files and encode files for us. They have no LZO. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,6 @@ import { sparkIsMissing } from "../../../../test/support/spark-missing.ts";
 import { decodeStream, encodeStream } from "./codec.ts";
 import { codecOf, extensionOf } from "./codec-table.ts";
 
-/** Hadoop's own codecs, from Spark's jars, decode our files and encode files for us. They have no LZO. */
 const program = `
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path

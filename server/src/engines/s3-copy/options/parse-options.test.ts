@@ -209,16 +209,12 @@ describe("the arguments of a copy", () => {
 
   test("never appear in messages if they are credentials, wherever they stand", () => {
     const secret = "hunter2hunter2";
-    const places = [`--encryptionKey ${secret}`, `-Dfs.s3a.secret.key=${secret}`, `--src s3n://A:${secret}@bkt/x`];
+    const forms = [`--encryptionKey ${secret}`, `-Dfs.s3a.secret.key=${secret}`, `--src s3n://A:${secret}@bkt/x`];
     const others = [...minimal.split(/ (?=--)/), "--numberFiles", "--outputManifest", "--oops", "oops", "-D", "'"];
-    const parts = fc.tuple(
-      fc.constantFrom(...places),
-      fc.array(fc.constantFrom(...others), { maxLength: 4 }),
-      fc.nat(),
-    );
+    const parts = fc.tuple(fc.constantFrom(...forms), fc.array(fc.constantFrom(...others), { maxLength: 4 }), fc.nat());
     fc.assert(
-      fc.property(parts, ([place, rest, at]) => {
-        const words = rest.toSpliced(at % (rest.length + 1), 0, place).flatMap((part) => part.split(" "));
+      fc.property(parts, ([form, rest, at]) => {
+        const words = rest.toSpliced(at % (rest.length + 1), 0, form).flatMap((part) => part.split(" "));
         const texts = textsOf(() => parseCopyOptions(words)) + textsOf(() => parseCopyOptions([words.join(" ")]));
         expect(texts).not.toContain(secret);
       }),

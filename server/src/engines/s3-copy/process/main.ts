@@ -1,13 +1,13 @@
+/**
+ * The process of a copy. Its only argument is the path of its request (`copy-request.ts`). It reports on standard output
+ * (`report.ts`) and logs to standard error. After SIGTERM it aborts open uploads, removes temporary files and ends.
+ */
 import { readFileSync } from "node:fs";
 import { parseCopyRequest } from "../copy-request.ts";
 import { formatReportLine } from "../report.ts";
 import { runCopy } from "../run-copy.ts";
 import { writeAll } from "./write-all.ts";
 
-/**
- * The process of a copy. Its only argument is the path of its request (`copy-request.ts`). It reports on standard output
- * (`report.ts`) and logs to standard error. After SIGTERM it aborts open uploads, removes temporary files and ends.
- */
 const [path = ""] = process.argv.slice(2);
 const ending = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -17,10 +17,10 @@ test("an object is deleted soon after it was checked, whatever the number of obj
   const sources = sourcesOf(1000);
   const checked = new Set<string>();
   const deleted: string[] = [];
-  let mostWaiting = 0;
+  let maxWaiting = 0;
   const find = (uri: string) => {
     checked.add(uri);
-    mostWaiting = Math.max(mostWaiting, checked.size);
+    maxWaiting = Math.max(maxWaiting, checked.size);
     return Promise.resolve(found);
   };
   const deleteObjects = (objects: readonly ObjectVersion[]) => {
@@ -30,7 +30,7 @@ test("an object is deleted soon after it was checked, whatever the number of obj
   const removal = { store: { deleteObjects }, find, retries: 0, onRetry: () => undefined, signal };
   expect(await removeObjects(sources, removal)).toEqual([]);
   expect(deleted).toEqual(sources.map(({ uri }) => uri));
-  expect(mostWaiting).toBeLessThanOrEqual(100);
+  expect(maxWaiting).toBeLessThanOrEqual(100);
 });
 
 test.each([

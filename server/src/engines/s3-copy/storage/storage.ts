@@ -86,8 +86,8 @@ export interface OutputPart {
   readonly bytes: readonly Buffer[];
 }
 
-/** The place for outputs that do not fit into memory and must be sent to S3 in one request (`--tmpDir`). */
-export interface SpoolPlace {
+/** The folder for outputs that do not fit into memory and must be sent to S3 in one request (`--tmpDir`). */
+export interface SpoolFolder {
   readonly storage: Storage;
   /** Resolves to the URI of a new temporary file, once its removal is certain even if this process is killed. */
   newFile(): Promise<string>;

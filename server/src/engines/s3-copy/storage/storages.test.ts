@@ -93,23 +93,23 @@ describe("two endpoints", () => {
 
 describe("the temporary folder", () => {
   const args = "--src s3://bucket/a --dest s3://bucket/b";
-  const placeOf = async (more: string, hasHdfs = false) =>
-    open(`${args} ${more}`, (storages) => storages.spoolPlace().newFile(), hasHdfs);
+  const spoolOf = async (more: string, hasHdfs = false) =>
+    open(`${args} ${more}`, (storages) => storages.spoolFolder().newFile(), hasHdfs);
 
   test("is --tmpDir, else hdfs:///tmp if the account has an HDFS, else the attempt's own folder", async () => {
-    expect(await placeOf("--tmpDir hdfs:///x/", true)).toBe(`hdfs:///x/headgate-copy-${journal.id}-1`);
-    expect(await placeOf("", true)).toBe(`hdfs:///tmp/headgate-copy-${journal.id}-1`);
-    expect(await placeOf("")).toMatch(/^file:\/\/.*\/scratch-\d+\/headgate-copy-[^/]*$/);
+    expect(await spoolOf("--tmpDir hdfs:///x/", true)).toBe(`hdfs:///x/headgate-copy-${journal.id}-1`);
+    expect(await spoolOf("", true)).toBe(`hdfs:///tmp/headgate-copy-${journal.id}-1`);
+    expect(await spoolOf("")).toMatch(/^file:\/\/.*\/scratch-\d+\/headgate-copy-[^/]*$/);
   });
 
   test("cannot be in S3, where temporary data would not be encrypted", async () => {
-    await expect(placeOf("--tmpDir s3://bucket/tmp")).rejects.toThrow(
+    await expect(spoolOf("--tmpDir s3://bucket/tmp")).rejects.toThrow(
       "--tmpDir must be on HDFS or in the storage folder (file:), because temporary data is not encrypted.",
     );
   });
 
   test("cannot be on an HDFS that the account does not have", async () => {
-    await expect(placeOf("--tmpDir hdfs:///x")).rejects.toThrow("the account has no HDFS: set hdfs_http_address");
+    await expect(spoolOf("--tmpDir hdfs:///x")).rejects.toThrow("the account has no HDFS: set hdfs_http_address");
   });
 });
 

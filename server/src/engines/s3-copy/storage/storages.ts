@@ -18,7 +18,7 @@ import { hdfsStorage } from "./hdfs-storage.ts";
 import { checkTransport, endpointUrl, isProtected, partitionOf } from "./s3-endpoint.ts";
 import type { RemovalRetries } from "./remove-sources.ts";
 import { S3Storage } from "./s3-storage.ts";
-import type { SpoolPlace, Storage } from "./storage.ts";
+import type { SpoolFolder, Storage } from "./storage.ts";
 
 export interface OpenOptions {
   readonly request: CopyRequest;
@@ -86,8 +86,8 @@ export class Storages {
     throw new CopyError(`${uri}: a source in another kind of store than --src or the first source`);
   }
 
-  /** The place for temporary files (`--tmpDir`, §4.4). */
-  spoolPlace(): SpoolPlace {
+  /** The folder for temporary files (`--tmpDir`, §4.4). */
+  spoolFolder(): SpoolFolder {
     const { request, journal } = this.#given;
     const tmpDir = this.#tmpDir();
     const nameOf = (number: number): string => `${temporaryPrefix(journal)}${number}`;
@@ -106,7 +106,7 @@ export class Storages {
     return { storage: this.at(tmpDir), newFile, noteRemoved: (uri) => journal.noteRemoved(uri) };
   }
 
-  /** Whether `spoolPlace` may have created this file. */
+  /** Whether `spoolFolder` may have created this file. */
   isTemporary(uri: string): boolean {
     const tmpDir = this.#tmpDir();
     const prefix = tmpDir === null ? undefined : outputUri(tmpDir, temporaryPrefix(this.#given.journal));
@@ -175,9 +175,9 @@ export class Storages {
   }
 
   /**
-   * Both sides share their connections and the limit of requests if they have the same endpoint. Without multipart upload
-   * they must not: the request that writes an object occupies its place while the contents are still read, and the reads
-   * would wait for places that only finished writes free.
+   * Both sides share their connections and the limit of requests if they have the same endpoint. Without multipart
+   * upload they must not: the request that writes an object occupies its slot while the contents are still read, and
+   * the reads would wait for slots that only finished writes free.
    */
   #openS3(side: Side): Storage {
     const { options, journal, signal } = this.#given;

@@ -3,7 +3,7 @@ import { COPY_LIMIT_BYTES } from "../storage/s3-storage.ts";
 import type { OutputWriter, Range, SourceReader } from "../storage/storage.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { PartBuffers } from "./part-buffers.ts";
-import { LEAST_PART_BYTES } from "./part-sizes.ts";
+import { MIN_PART_BYTES } from "./part-sizes.ts";
 import { RangedCrc32 } from "./ranged-crc32.ts";
 
 export interface AssembleOptions {
@@ -88,12 +88,12 @@ class Assembly {
 
   /** The bytes that can be copied server-side now. First, a part that is begun must reach the least size. */
   #copyableBytes(left: number): number {
-    if (this.#copyPart === undefined || left < LEAST_PART_BYTES) return 0;
+    if (this.#copyPart === undefined || left < MIN_PART_BYTES) return 0;
     const begun = this.#part?.filled ?? 0;
-    if (begun > 0 && begun < LEAST_PART_BYTES) return 0;
+    if (begun > 0 && begun < MIN_PART_BYTES) return 0;
     const { copyPartBytes } = this.#options;
     // No rest is left that would be too small for a part.
-    return left - copyPartBytes < LEAST_PART_BYTES ? Math.min(left, COPY_LIMIT_BYTES) : copyPartBytes;
+    return left - copyPartBytes < MIN_PART_BYTES ? Math.min(left, COPY_LIMIT_BYTES) : copyPartBytes;
   }
 
   #copy(source: SourceFile, range: Range): void {
@@ -109,8 +109,8 @@ class Assembly {
   async #read(source: SourceFile, offset: number, left: number): Promise<number> {
     const part = (this.#part ??= await this.#open());
     // If the part is still too small, only the missing bytes are read, so that the rest can be copied.
-    const canCopyRest = this.#copyPart !== undefined && left - (LEAST_PART_BYTES - part.filled) >= LEAST_PART_BYTES;
-    const wanted = canCopyRest && part.filled < LEAST_PART_BYTES ? LEAST_PART_BYTES - part.filled : left;
+    const canCopyRest = this.#copyPart !== undefined && left - (MIN_PART_BYTES - part.filled) >= MIN_PART_BYTES;
+    const wanted = canCopyRest && part.filled < MIN_PART_BYTES ? MIN_PART_BYTES - part.filled : left;
     const length = Math.min(wanted, part.buffer.length - part.filled);
     const into = part.buffer.subarray(part.filled, part.filled + length);
     const checksum = length < source.size ? this.#checksumOf(source) : undefined;
@@ -130,7 +130,7 @@ class Assembly {
 
   /** Undefined: the store copies a part of the source itself. */
   #checksumOf(source: SourceFile): RangedCrc32 | undefined {
-    if (this.#copyPart !== undefined && source.size >= LEAST_PART_BYTES) return undefined;
+    if (this.#copyPart !== undefined && source.size >= MIN_PART_BYTES) return undefined;
     if (this.#checksum?.source !== source) this.#checksum = new RangedCrc32(source, this.#from);
     return this.#checksum;
   }
@@ -152,13 +152,13 @@ class Assembly {
     const part = this.#part;
     if (part === undefined) return;
     this.#part = undefined;
-    const place = this.#next(part.filled);
+    const position = this.#next(part.filled);
     const reads = [...part.reads]; // a copy, because `#read` empties the list
     this.#run(async () => {
       try {
         await Promise.all(reads);
         this.#throwIfFailed(); // a read that was already removed from the list may have failed
-        await this.#writer.write({ ...place, bytes: [part.buffer.subarray(0, part.filled)] });
+        await this.#writer.write({ ...position, bytes: [part.buffer.subarray(0, part.filled)] });
       } finally {
         await Promise.allSettled(reads); // they may still write into the buffer
         this.#close(part);

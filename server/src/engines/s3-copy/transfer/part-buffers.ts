@@ -1,7 +1,7 @@
 import { noteDropped } from "../dropped-memory.ts";
 
 /** Smaller buffers are not worth keeping. */
-const LEAST_BYTES = 256 * 1024;
+const MIN_BYTES = 256 * 1024;
 
 /**
  * Reuses the memory of parts and files: allocating and freeing megabytes for each of them costs a third of the time of a
@@ -22,7 +22,7 @@ export class PartBuffers {
 
   /** The memory that a buffer of this size takes. */
   roundUp(bytes: number): number {
-    if (bytes > this.#largestBytes || bytes < LEAST_BYTES) return bytes;
+    if (bytes > this.#largestBytes || bytes < MIN_BYTES) return bytes;
     let size = this.#largestBytes;
     for (let half = size / 2; half >= bytes && Number.isInteger(half); half = size / 2) size = half;
     return size;
@@ -65,6 +65,6 @@ export class PartBuffers {
   }
 
   #isReused(size: number): boolean {
-    return size >= LEAST_BYTES && this.roundUp(size) === size && size <= this.#largestBytes;
+    return size >= MIN_BYTES && this.roundUp(size) === size && size <= this.#largestBytes;
   }
 }

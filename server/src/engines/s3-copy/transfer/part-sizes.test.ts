@@ -26,14 +26,10 @@ class CountedBudget extends ByteBudget {
   }
 }
 
-function partSizes(
-  partMiB: number,
-  bufferMiB: number,
-  mostParts = 10_000,
-): { sizes: PartSizes; budget: CountedBudget } {
+function partSizes(partMiB: number, bufferMiB: number, maxParts = 10_000): { sizes: PartSizes; budget: CountedBudget } {
   const budget = new CountedBudget(bufferMiB * bytesPerMiB, never);
   const [partBytes, bufferBytes] = [partMiB * bytesPerMiB, bufferMiB * bytesPerMiB];
-  return { sizes: new PartSizes({ partBytes, bufferBytes, budget, mostParts }), budget };
+  return { sizes: new PartSizes({ partBytes, bufferBytes, budget, maxParts }), budget };
 }
 
 describe("parts of an output of unknown size", () => {
@@ -74,7 +70,7 @@ describe("parts of an output of unknown size", () => {
 
   test("wait for memory without keeping any, so that two that grow do not block each other", async () => {
     const budget = new ByteBudget(128 * bytesPerMiB, never);
-    const options = { partBytes: 16 * bytesPerMiB, bufferBytes: 128 * bytesPerMiB, budget, mostParts: 10_000 };
+    const options = { partBytes: 16 * bytesPerMiB, bufferBytes: 128 * bytesPerMiB, budget, maxParts: 10_000 };
     const [one, other] = [new PartSizes(options), new PartSizes(options)];
     await Promise.all([one.sizeOf(1), other.sizeOf(1)]);
     const growing = [one, other].map(async (sizes) => {

@@ -6,7 +6,7 @@ import type { ByteBudget } from "./byte-budget.ts";
 import { STREAM_BYTES } from "./output-contents.ts";
 
 /** All parts of an S3 upload except the last have at least this size. */
-export const LEAST_PART_BYTES = 5 * bytesPerMiB;
+export const MIN_PART_BYTES = 5 * bytesPerMiB;
 /** Each time after this many parts, their size doubles. */
 const DOUBLED_AFTER = 500;
 /** One part is written while the next is made. */
@@ -21,7 +21,7 @@ export interface PartSizesOptions {
   readonly bufferBytes: number;
   readonly budget: ByteBudget;
   /** Infinite unless the destination is S3. */
-  readonly mostParts: number;
+  readonly maxParts: number;
 }
 
 /**
@@ -39,15 +39,15 @@ export class PartSizes {
     const { partBytes, bufferBytes } = options;
     const room = bufferBytes - STREAM_BYTES;
     this.#options = options;
-    this.#firstBytes = Math.min(partBytes, Math.max(LEAST_PART_BYTES, Math.floor(room / FIRST_HELD_PARTS)));
+    this.#firstBytes = Math.min(partBytes, Math.max(MIN_PART_BYTES, Math.floor(room / FIRST_HELD_PARTS)));
     this.#largestBytes = Math.max(this.#firstBytes, Math.floor(room / HELD_PARTS));
   }
 
   /** Resolves when there is memory for this part and for those that are still being written. Counts from 1. */
   async sizeOf(number: number): Promise<number> {
-    const { mostParts } = this.#options;
-    if (number > mostParts) {
-      const most = `${mostParts} parts of up to ${Math.floor(this.#largestBytes / bytesPerMiB)} MiB`;
+    const { maxParts } = this.#options;
+    if (number > maxParts) {
+      const most = `${maxParts} parts of up to ${Math.floor(this.#largestBytes / bytesPerMiB)} MiB`;
       throw new CopyError(
         `an output is larger than ${most}, the most that one object can have here: use --groupBy with --targetSize, or ` +
           "leave out --outputCodec",
@@ -76,6 +76,6 @@ export class PartSizes {
 }
 
 /** The most parts that an output can have. */
-export function mostPartsOf(scheme: ObjectScheme): number {
+export function maxPartsOf(scheme: ObjectScheme): number {
   return scheme === "s3" ? MAX_PARTS : Infinity;
 }

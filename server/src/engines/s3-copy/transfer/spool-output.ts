@@ -2,7 +2,7 @@ import { CopyError } from "../copy-error.ts";
 import type { ObjectAttributes } from "../../../object-store/s3/s3-operations.ts";
 import type { PlannedOutput } from "../plan/planned-output.ts";
 import { COPY_LIMIT_BYTES, type S3Storage } from "../storage/s3-storage.ts";
-import { lastName, NO_ATTRIBUTES, type SourceReader, type SpoolPlace, type Storage } from "../storage/storage.ts";
+import { lastName, NO_ATTRIBUTES, type SourceReader, type SpoolFolder, type Storage } from "../storage/storage.ts";
 import { outputContents, readAhead, type ReadOptions } from "./output-contents.ts";
 
 /**
@@ -13,13 +13,13 @@ export async function spoolOutput(
   contents: AsyncIterable<readonly Buffer[]>,
   to: S3Storage,
   target: SpoolTarget,
-  { place, read }: { place: SpoolPlace; read: ReadOptions },
+  { folder, read }: { folder: SpoolFolder; read: ReadOptions },
 ): Promise<number> {
-  const { storage } = place;
-  const uri = await place.newFile();
+  const { storage } = folder;
+  const uri = await folder.newFile();
   const remove = async (): Promise<void> => {
     await storage.removeTemporary(uri);
-    place.noteRemoved(uri);
+    folder.noteRemoved(uri);
   };
   try {
     const bytes = await spool(contents, storage, uri, target);

@@ -41,7 +41,7 @@ test("a server-side copy in parts keeps its type, metadata and storage class", a
     slots: 4,
     bufferBytes: 64 * MIB,
     signal,
-    spoolPlace: () => {
+    spoolFolder: () => {
       throw new Error("nothing has to wait");
     },
     onBytes: (count) => (copied += count),

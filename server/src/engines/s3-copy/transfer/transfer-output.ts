@@ -10,7 +10,7 @@ import {
   NO_ATTRIBUTES,
   type OutputWriter,
   type SourceReader,
-  type SpoolPlace,
+  type SpoolFolder,
   type Storage,
 } from "../storage/storage.ts";
 import { appendOutput, type AppendParts } from "./append-output.ts";
@@ -18,7 +18,7 @@ import { assembleOutput } from "./assemble-output.ts";
 import { ByteBudget } from "./byte-budget.ts";
 import { cutParts, outputContents, STREAM_BYTES } from "./output-contents.ts";
 import { PartBuffers } from "./part-buffers.ts";
-import { LEAST_PART_BYTES, mostPartsOf, PartSizes } from "./part-sizes.ts";
+import { MIN_PART_BYTES, maxPartsOf, PartSizes } from "./part-sizes.ts";
 import { sendOutput, spoolOutput, tooLarge } from "./spool-output.ts";
 import { chained, finishing, wholeWriter, withoutCopies, writeInOrder } from "./writers.ts";
 
@@ -40,8 +40,8 @@ export interface TransferOptions {
   readonly slots: number;
   readonly bufferBytes: number;
   readonly signal: AbortSignal;
-  /** The place for outputs that do not fit into memory. */
-  readonly spoolPlace: () => SpoolPlace;
+  /** The folder for outputs that do not fit into memory. */
+  readonly spoolFolder: () => SpoolFolder;
   /** Called with the bytes of sources that were copied; negative if they have to be copied again. */
   readonly onBytes: (bytes: number) => void;
   /** For tests. */
@@ -233,8 +233,8 @@ export class OutputTransfer {
   ): Promise<number> {
     const { to, bufferBytes, signal } = this.#options;
     const partBytes = this.#partBytes(expectedBytes);
-    const mostParts = mostPartsOf(to.scheme);
-    const sizes = new PartSizes({ partBytes, bufferBytes, budget: this.#budget, mostParts });
+    const maxParts = maxPartsOf(to.scheme);
+    const sizes = new PartSizes({ partBytes, bufferBytes, budget: this.#budget, maxParts });
     try {
       const parts = cutParts(untilAborted(contents, signal), (number) => sizes.sizeOf(number))[Symbol.asyncIterator]();
       const first = await parts.next();
@@ -262,9 +262,9 @@ export class OutputTransfer {
     to: S3Storage,
     target: { readonly uri: string; readonly attributes: ObjectAttributes },
   ): Promise<number> {
-    const { spoolPlace, signal } = this.#options;
+    const { spoolFolder, signal } = this.#options;
     const read = { inSlot: this.#inSlot, onRead: () => undefined, signal };
-    return spoolOutput(parts, to, target, { place: spoolPlace(), read });
+    return spoolOutput(parts, to, target, { folder: spoolFolder(), read });
   }
 
   async #attributesOf(source: SourceFile): Promise<ObjectAttributes> {
@@ -286,8 +286,8 @@ export class OutputTransfer {
   /** At most a share of the memory, unless an object of S3 would then have too many parts. */
   #partBytes(totalBytes: number): number {
     const { copy, bufferBytes, to } = this.#options;
-    const share = Math.max(LEAST_PART_BYTES, Math.floor(bufferBytes / PARTS_IN_MEMORY));
-    return Math.max(Math.min(copy.chunkSizeMiB * MIB, share), Math.ceil(totalBytes / mostPartsOf(to.scheme)));
+    const share = Math.max(MIN_PART_BYTES, Math.floor(bufferBytes / PARTS_IN_MEMORY));
+    return Math.max(Math.min(copy.chunkSizeMiB * MIB, share), Math.ceil(totalBytes / maxPartsOf(to.scheme)));
   }
 }
 

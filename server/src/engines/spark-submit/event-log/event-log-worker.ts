@@ -1,3 +1,7 @@
+/**
+ * The thread that reads event logs. It keeps a reader for each recently requested log, so that a growing log is not
+ * read from its beginning again.
+ */
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { basename } from "node:path";
@@ -5,10 +9,6 @@ import { parentPort } from "node:worker_threads";
 import type { TurnReply, TurnRequest } from "./event-logs.ts";
 import { EventLogReader } from "./event-log-reader.ts";
 
-/**
- * The thread that reads event logs. It keeps a reader for each recently requested log, so that a growing log is not
- * read from its beginning again.
- */
 const port = parentPort;
 if (port === null) throw new Error("this module is the program of a thread");
 

@@ -1,14 +1,14 @@
+/**
+ * Progress and jobs from the event logs of programs. Programs can write anything into them, so a separate thread reads
+ * them in short turns, round robin between owners: no owner blocks another, and the main thread parses nothing. The
+ * thread starts when it is needed and ends when it has been idle for a while.
+ */
 import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../../lib/fair-queue.ts";
 import { Fault } from "../../../lib/fault.ts";
 import type { Log } from "../../../lib/log.ts";
 import type { SparkJob } from "./job-counts.ts";
 
-/**
- * Progress and jobs from the event logs of programs. Programs can write anything into them, so a separate thread reads
- * them in short turns, round robin between owners: no owner blocks another, and the main thread parses nothing. The
- * thread starts when it is needed and ends when it has been idle for a while.
- */
 export interface EventLogs {
   /** In percent. Undefined: the log could not be read within half a second. */
   progress(log: EventLogOf): Promise<number | undefined>;

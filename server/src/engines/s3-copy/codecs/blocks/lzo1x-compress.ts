@@ -1,11 +1,11 @@
-import { copyLiterals } from "./copy-bytes.ts";
-import { MatchFinder } from "./match-finder.ts";
-
 /**
  * LZO1X, as described in the kernel's `Documentation/staging/lzo.rst`. An instruction copies earlier bytes and then up to
  * three literals, whose number is in the two low bits of its second last byte. More literals need an instruction of their
  * own.
  */
+import { copyLiterals } from "./copy-bytes.ts";
+import { MatchFinder } from "./match-finder.ts";
+
 const MAX_DISTANCE = 0xbfff;
 const SHORT_DISTANCE = 2048;
 const MIDDLE_DISTANCE = 16384;

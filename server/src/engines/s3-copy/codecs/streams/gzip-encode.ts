@@ -1,13 +1,13 @@
-import { availableParallelism } from "node:os";
-import { promisify } from "node:util";
-import { constants, crc32, deflateRaw } from "node:zlib";
-import { blocksOf, mapInOrder } from "./stream-blocks.ts";
-
 /**
  * One gzip member whose blocks are compressed in parallel, as in pigz. Each block has the 32 KiB before it as its
  * dictionary and ends at a byte boundary, so the blocks together are one deflate stream. Several members would need no
  * dictionaries, but not every reader reads past the first member.
  */
+import { availableParallelism } from "node:os";
+import { promisify } from "node:util";
+import { constants, crc32, deflateRaw } from "node:zlib";
+import { blocksOf, mapInOrder } from "./stream-blocks.ts";
+
 const BLOCK_BYTES = 512 * 1024;
 const DICTIONARY_BYTES = 32 * 1024;
 /** libuv's pool has four threads. There is one more block, so that no thread waits for the consumer. */

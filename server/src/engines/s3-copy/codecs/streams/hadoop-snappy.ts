@@ -1,12 +1,12 @@
+/**
+ * Hadoop's `.snappy` files: blocks of (length of the data, chunks of (compressed length, raw snappy)), all lengths in
+ * four bytes, big-endian. This is not snappy's framing format.
+ */
 import { ByteReader } from "./byte-reader.ts";
 import { blocksOf, mapInOrder } from "./stream-blocks.ts";
 import { runBlockTask, TASKS_PER_STREAM } from "../threads/block-threads.ts";
 import { maxCompressedBytes, readSnappyLength } from "../blocks/raw-snappy.ts";
 
-/**
- * Hadoop's `.snappy` files: blocks of (length of the data, chunks of (compressed length, raw snappy)), all lengths in
- * four bytes, big-endian. This is not snappy's framing format.
- */
 export const HADOOP_BLOCK_BYTES = 218_422; // what Hadoop's default buffer of 256 KiB holds in the worst case
 /** Hadoop itself writes at most the block size above unless its buffer is set to more. */
 const MAX_CHUNK_BYTES = 8 * 1024 * 1024;

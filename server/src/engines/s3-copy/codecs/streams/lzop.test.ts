@@ -39,7 +39,7 @@ test("all four kinds of checksums are verified", () => {
 
 const hasLzop = spawnSync("lzop", ["--version"]).status === 0;
 
-describe.skipIf(!hasLzop)("judged by lzop", because("lzop is not installed (Debian: apt-get install lzop)"), () => {
+describe.skipIf(!hasLzop)("checked with lzop", because("lzop is not installed (Debian: apt-get install lzop)"), () => {
   const samples = [
     [0, 1],
     [1, 1],

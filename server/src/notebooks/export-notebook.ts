@@ -6,11 +6,11 @@ import { StreamReply } from "../http/stream-reply.ts";
 import { notFound } from "../lib/fault.ts";
 import { CELL_TYPES, NBFORMAT } from "./ipynb/stored-notebook.ts";
 import { writeIpynb } from "./ipynb/write-ipynb.ts";
-import { noteInPath, NoteParams } from "./note-in-path.ts";
+import { notebookInPath, NotebookParams } from "./notebook-in-path.ts";
 import { sendInPieces, type WithSentContents } from "./sent-contents.ts";
 import { readContentTexts } from "./store/contents.ts";
 
-export const exportNote = operation({
+export const exportNotebook = operation({
   id: "notebook_export",
   summary: "Export a notebook as an .ipynb file",
   description: "Returns the JSON of the file (nbformat 4), with the outputs and metadata that were imported.",
@@ -18,7 +18,7 @@ export const exportNote = operation({
   method: "GET",
   paths: { "v1.2": "/notebooks/:note_id/export" },
   access: { permission: OBJECT_PERMISSIONS.note.read, object: { type: "note", action: "read" } },
-  params: NoteParams,
+  params: NotebookParams,
   reply: Type.Object(
     {
       nbformat: Type.Literal(NBFORMAT),
@@ -29,7 +29,7 @@ export const exportNote = operation({
     { title: "Ipynb", additionalProperties: true },
   ),
   replyHeaders: { "Content-Disposition": "The notebook's name, with the suffix .ipynb" },
-  find: noteInPath,
+  find: notebookInPath,
 
   async handle({ found, caller, reader, requireSlot }, { sentContents }: WithSentContents) {
     const name = encodeURIComponent(found.name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);

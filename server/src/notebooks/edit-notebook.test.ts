@@ -11,13 +11,13 @@ const SQL = { language: "sql", text: "select 1" };
 describe("PUT /notebooks/<id>", () => {
   test("changes only the given fields", async () => {
     const account = await given.account();
-    const note = await account.post("/notebooks", { name: "a", label: "x", paragraphs: [SQL] });
-    const renamed = await account.put(`/notebooks/${note.id}`, { name: "b" });
-    expect(renamed).toEqual({ ...note, name: "b", updated_at: renamed.updated_at });
+    const notebook = await account.post("/notebooks", { name: "a", label: "x", paragraphs: [SQL] });
+    const renamed = await account.put(`/notebooks/${notebook.id}`, { name: "b" });
+    expect(renamed).toEqual({ ...notebook, name: "b", updated_at: renamed.updated_at });
     const paragraphs = [{ language: "python", text: "1" }];
-    const edited = await account.put(`/notebooks/${note.id}`, { paragraphs, label: "" });
+    const edited = await account.put(`/notebooks/${notebook.id}`, { paragraphs, label: "" });
     expect(edited).toEqual({ ...renamed, paragraphs, label: null, updated_at: edited.updated_at });
-    expect(await account.get(`/notebooks/${note.id}`)).toEqual(edited);
+    expect(await account.get(`/notebooks/${notebook.id}`)).toEqual(edited);
   });
 
   test("refuses a stale edit, even within the same second", async () => {
@@ -49,10 +49,10 @@ describe("PUT /notebooks/<id>", () => {
 
 describe("PUT /notebooks/<id> that is refused", () => {
   let account: AccountClient;
-  let note: { id: number };
+  let notebook: { id: number };
   beforeAll(async () => {
     account = await given.account();
-    note = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
+    notebook = await account.post("/notebooks", { name: "a", paragraphs: [SQL] });
   });
 
   test.each([
@@ -65,8 +65,8 @@ describe("PUT /notebooks/<id> that is refused", () => {
       /^paragraphs\[0\]\.text must have at most 1 MiB/,
     ],
   ])("breaks the rule $1, and changes nothing", async (body, message) => {
-    await account.put(`/notebooks/${note.id}`, body).refused(422, message);
-    expect(await account.get(`/notebooks/${note.id}`)).toEqual(note);
+    await account.put(`/notebooks/${notebook.id}`, body).refused(422, message);
+    expect(await account.get(`/notebooks/${notebook.id}`)).toEqual(notebook);
   });
 });
 
@@ -81,24 +81,24 @@ describe("a notebook that is moved by another request while it is used", () => {
       (user: Client, path: string) =>
         user.post("/notebook_dashboards", { note_id: Number(path.split("/").at(-1)), name: "a" }),
     ],
-  ])("is judged by the policies of its new place when it is %s", async (_kind, call) => {
+  ])("is authorised by the policies of its new folder when it is %s", async (_kind, call) => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
     const closed = await makePath(admin, "Common", ["closed"]);
     await setFolderPolicy(admin, closed.location, [deny(["all"], users(user))]);
-    const note = await admin.post("/notebooks", { name: "a", location: "Common" });
+    const notebook = await admin.post("/notebooks", { name: "a", location: "Common" });
     const reply = await replyDuring(
       given,
       [
-        ["select from note where id = $1 for update", [note.id]],
-        ["update note set folder_id = $2 where id = $1", [note.id, closed.id]],
+        ["select from note where id = $1 for update", [notebook.id]],
+        ["update note set folder_id = $2 where id = $1", [notebook.id, closed.id]],
       ],
-      call(user, `/notebooks/${note.id}`),
+      call(user, `/notebooks/${notebook.id}`),
     );
     expect([reply.status, reply.text]).toEqual([
       403,
       expect.stringMatching(/policy of the folder denies (read|write)/),
     ]);
-    expect(await admin.get(`/notebooks/${note.id}`)).toMatchObject({ name: "a", location: "Common/closed" });
+    expect(await admin.get(`/notebooks/${notebook.id}`)).toMatchObject({ name: "a", location: "Common/closed" });
   });
 });

@@ -8,15 +8,15 @@ import { isoSeconds } from "../lib/clock.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { checkLocationName } from "../lib/location-name.ts";
 import { editCells } from "./ipynb/edit-cells.ts";
-import { Note, noteObject, placeOf } from "./note.ts";
-import { refuseTakenName } from "./note-changes.ts";
-import { LocationField, NOTEBOOK_BODY, noteFields } from "./note-fields.ts";
-import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
+import { Notebook, notebookObject, folderRefOf } from "./notebook.ts";
+import { refuseTakenName } from "./notebook-changes.ts";
+import { LocationField, NOTEBOOK_BODY, notebookFields } from "./notebook-fields.ts";
+import { lockAuthorisedNotebook, notebookInPath, NotebookParams } from "./notebook-in-path.ts";
 import { checkTexts, Paragraphs, type Paragraph } from "./paragraphs.ts";
 import { readContentForEdit, replaceCells, replaceParagraphs } from "./store/contents.ts";
-import { updateNote, type NoteRow } from "./store/notes.ts";
+import { updateNotebook, type NotebookRow } from "./store/notebooks.ts";
 
-export const editNote = operation({
+export const editNotebook = operation({
   id: "notebook_edit",
   summary: "Edit a notebook",
   description:
@@ -31,10 +31,10 @@ export const editNote = operation({
     object: { type: "note", action: "update" },
     largeBody: NOTEBOOK_BODY,
   },
-  params: NoteParams,
+  params: NotebookParams,
   body: Type.Object({
-    ...noteFields,
-    name: Type.Optional(noteFields.name),
+    ...notebookFields,
+    name: Type.Optional(notebookFields.name),
     paragraphs: Type.Optional(Paragraphs),
     location: Type.Optional(
       Type.String({ ...LocationField, description: "Must be the current folder; use move to change it" }),
@@ -47,29 +47,29 @@ export const editNote = operation({
     ),
   }),
   example: { body: { label: "default", paragraphs: [{ language: "sql", text: "select 2 as two" }] } },
-  reply: Note,
-  find: noteInPath,
+  reply: Notebook,
+  find: notebookInPath,
 
   async handle({ found, body, authorise, change }, { folders }: WithFolders) {
     if (body.name !== undefined) checkLocationName("name", body.name);
     checkTexts(body.paragraphs ?? [], (index) => `paragraphs[${index}].text`);
     return change(async (tx, audit) => {
-      const current = await lockJudgedNote(tx, found, authorise, { action: "update", mode: "no key update" });
+      const current = await lockAuthorisedNotebook(tx, found, authorise, { action: "update", mode: "no key update" });
       checkIsCurrent(current, body.updated_at);
-      const [location = ""] = await folders.locations(tx, [placeOf(current)]);
+      const [location = ""] = await folders.locations(tx, [folderRefOf(current)]);
       if (body.location !== undefined && body.location !== location) {
         throw invalid("location", `must be ${location}: use PUT notebooks/${current.id}/move to change the folder`);
       }
-      const { name = current.name, note_type: noteType = current.noteType, label = current.label } = body;
-      const fields = { name, noteType, label: label === "" ? null : label };
-      const row = await refuseTakenName(updateNote(tx, current.id, fields), name, location);
+      const { name = current.name, note_type: notebookType = current.notebookType, label = current.label } = body;
+      const fields = { name, notebookType, label: label === "" ? null : label };
+      const row = await refuseTakenName(updateNotebook(tx, current.id, fields), name, location);
       audit.object = `note/${current.id}`;
-      return noteObject(row, { paragraphs: await saveParagraphs(tx, current.id, body.paragraphs) }, location);
+      return notebookObject(row, { paragraphs: await saveParagraphs(tx, current.id, body.paragraphs) }, location);
     });
   },
 });
 
-function checkIsCurrent({ updatedAt }: NoteRow, given: string | undefined): void {
+function checkIsCurrent({ updatedAt }: NotebookRow, given: string | undefined): void {
   const current = isoSeconds(updatedAt);
   if (given === undefined || given === current) return;
   throw new Fault(

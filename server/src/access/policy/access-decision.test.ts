@@ -1,14 +1,15 @@
+/**
+ * `decideAccess` is compared with a second implementation, written from docs/policies.md: first the owner and
+ * system-admins, then the object's own policy, those of its folders from the nearest on, the home of another member,
+ * and the permission.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { referenceVerdict, type ReferenceVerdict } from "../../../test/support/reference-verdict.ts";
 import type { PermissionRow } from "../permission.ts";
-import { judge, type JudgedAction, type PolicyLink } from "./judgement.ts";
+import { decideAccess, type AuthorisedAction, type PolicyLink } from "./access-decision.ts";
 import type { ObjectType, PolicyAction, PolicyElement, PolicyObject } from "./policy.ts";
 
-/**
- * `judge` is compared with a second implementation, written from docs/policies.md: first the owner and system-admins,
- * then the object's own policy, those of its folders from the nearest on, the home of another member, and the table.
- */
 const ME = 7;
 const OTHER = 8;
 const ROW: PermissionRow = { groups: ["system-user"], role: "cluster:read" };
@@ -16,7 +17,7 @@ const subject = { membershipId: ME, groupIds: new Set([70]) };
 
 interface World {
   type: ObjectType;
-  action: JudgedAction;
+  action: AuthorisedAction;
   ownerId: number | null;
   homeId: number | null;
   isAdmin: boolean;
@@ -69,7 +70,7 @@ function verdict({ type, own, folders }: World, action: PolicyAction): Reference
   return verdicts.find((each) => each !== null) ?? null;
 }
 
-const ACTIONS: Partial<Record<ObjectType, readonly JudgedAction[]>> = {
+const ACTIONS: Partial<Record<ObjectType, readonly AuthorisedAction[]>> = {
   cluster: ["read", "update", "delete", "start", "terminate", "set-policy", "view-policy", "submit", "submit-closed"],
   note: ["read", "update", "delete", "set-policy", "view-policy"],
   folder: ["read", "write", "move", "set-policy", "view-policy"],
@@ -108,7 +109,7 @@ const world: fc.Arbitrary<World> = fc
     }),
   );
 
-function judged({ type, action, ownerId, homeId, isAdmin, isPermitted, own, folders }: World): boolean {
+function decided({ type, action, ownerId, homeId, isAdmin, isPermitted, own, folders }: World): boolean {
   const links: PolicyLink[] = folders.map((policy, index) =>
     index === folders.length - 1 && index > 0
       ? { source: "notes_root", sourceId: homeId ?? 0, policy }
@@ -118,17 +119,17 @@ function judged({ type, action, ownerId, homeId, isAdmin, isPermitted, own, fold
   const groups = [...(isAdmin ? ["system-admin"] : []), ...(isPermitted ? ["system-user"] : [])];
   const caller = { ...subject, groups: new Set(groups), statements: [] };
   const object: PolicyObject = { type, id: 5, ownerId };
-  return judge(caller, object, action, ROW, { links, homeId }).isAllowed;
+  return decideAccess(caller, object, action, ROW, { links, homeId }).isAllowed;
 }
 
-test("judge agrees with a second implementation on random objects, policies and callers", () => {
+test("decideAccess agrees with a second implementation on random objects, policies and callers", () => {
   const outcomes = new Map<string, number>();
   fc.assert(
     fc.property(world, (each) => {
       // The table permits everything to system-admins.
       const given = { ...each, isPermitted: each.isPermitted || each.isAdmin };
       const outcome = expected(given);
-      expect(judged(given), JSON.stringify(given)).toBe(outcome);
+      expect(decided(given), JSON.stringify(given)).toBe(outcome);
       const key = `${given.type} ${given.action} ${outcome}`;
       outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
     }),

@@ -3,15 +3,15 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
-import { placeToList } from "./listed-place.ts";
-import { ListedNote, listedNote, placeOf } from "./note.ts";
-import { LocationField } from "./note-fields.ts";
+import { folderToList } from "./folder-to-list.ts";
+import { ListedNotebook, listedNotebook, folderRefOf } from "./notebook.ts";
+import { LocationField } from "./notebook-fields.ts";
 import { listRows } from "./store/list-readable.ts";
-import { NOTE_COLUMNS, type NoteRow } from "./store/notes.ts";
+import { NOTEBOOK_COLUMNS, type NotebookRow } from "./store/notebooks.ts";
 
-const LIST = { table: "note", tree: "notes", columns: NOTE_COLUMNS } as const;
+const LIST = { table: "note", tree: "notes", columns: NOTEBOOK_COLUMNS } as const;
 
-export const listNotes = operation({
+export const listNotebooks = operation({
   id: "notebook_list",
   summary: "List notebooks",
   description: "Lists the notebooks that the caller may read, by folder, without their paragraphs.",
@@ -28,18 +28,18 @@ export const listNotes = operation({
       }),
     ),
   }),
-  reply: Type.Object({ paging_info: PagingInfo, notebooks: Type.Array(ListedNote) }),
+  reply: Type.Object({ paging_info: PagingInfo, notebooks: Type.Array(ListedNotebook) }),
 
   async handle({ query, reader, readable, caller }, { folders }: WithFolders) {
     const page = pageOf(query);
     const scope = readable();
-    const place = await placeToList(folders, reader, { type: "notes", location: query.location, caller }, scope);
-    const rows = place === null ? [] : await listRows<NoteRow>(reader, LIST, scope, page, place);
+    const folderRef = await folderToList(folders, reader, { type: "notes", location: query.location, caller }, scope);
+    const rows = folderRef === null ? [] : await listRows<NotebookRow>(reader, LIST, scope, page, folderRef);
     const shown = shownRows(page, rows);
-    const locations = await folders.locations(reader, shown.map(placeOf));
+    const locations = await folders.locations(reader, shown.map(folderRefOf));
     return {
       paging_info: pagingInfo(page, rows),
-      notebooks: shown.map((row, index) => listedNote(row, locations[index] ?? "")),
+      notebooks: shown.map((row, index) => listedNotebook(row, locations[index] ?? "")),
     };
   },
 });

@@ -4,13 +4,13 @@ import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { checkLocationName } from "../lib/location-name.ts";
 import { findPermittedDestination } from "./destination.ts";
-import { Note, noteObject } from "./note.ts";
-import { addNoteWithoutContent } from "./note-changes.ts";
-import { LocationField, noteFields } from "./note-fields.ts";
-import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
+import { Notebook, notebookObject } from "./notebook.ts";
+import { addNotebookWithoutContent } from "./notebook-changes.ts";
+import { LocationField, notebookFields } from "./notebook-fields.ts";
+import { lockAuthorisedNotebook, notebookInPath, NotebookParams } from "./notebook-in-path.ts";
 import { copyContent } from "./store/contents.ts";
 
-export const cloneNote = operation({
+export const cloneNotebook = operation({
   id: "notebook_clone",
   summary: "Clone a notebook",
   description:
@@ -22,23 +22,23 @@ export const cloneNote = operation({
   access: {
     permission: OBJECT_PERMISSIONS.note.read,
     object: { type: "note", action: "read" },
-    judges: ["folder"],
+    authorises: ["folder"],
   },
-  params: NoteParams,
-  body: Type.Object({ name: Type.Optional(noteFields.name), location: Type.Optional(LocationField) }),
+  params: NotebookParams,
+  body: Type.Object({ name: Type.Optional(notebookFields.name), location: Type.Optional(LocationField) }),
   example: { body: { name: "copy", location: "Common" } },
-  reply: Note,
-  find: noteInPath,
+  reply: Notebook,
+  find: notebookInPath,
 
   async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
     if (body.name !== undefined) checkLocationName("name", body.name);
     const destination = await findPermittedDestination(folders, { reader, caller, authorise, deny }, body.location);
     return change(async (tx, audit) => {
       const fields = { ...found, name: body.name ?? found.name };
-      const row = await addNoteWithoutContent({ tx, audit, folders, caller }, destination, fields);
-      await lockJudgedNote(tx, found, authorise, { action: "read", mode: "key share" });
+      const row = await addNotebookWithoutContent({ tx, audit, folders, caller }, destination, fields);
+      await lockAuthorisedNotebook(tx, found, authorise, { action: "read", mode: "key share" });
       const paragraphs = await copyContent(tx, found.id, row.id);
-      return noteObject(row, { paragraphs }, destination.location);
+      return notebookObject(row, { paragraphs }, destination.location);
     });
   },
 });

@@ -20,7 +20,7 @@ export const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const fixtures = new URL("../../src/processes/port-holder/fixtures/", import.meta.url);
 const oldHolder = fileURLToPath(new URL("old-holder.py", fixtures));
 
-export interface Place {
+export interface PortToHold {
   readonly folder: string;
   readonly port: number;
   readonly hold: (at?: number, host?: string) => Promise<HeldPort>;
@@ -37,7 +37,7 @@ export interface OldHolder {
 }
 
 /** A data directory and a free port. */
-export async function aPlace(onTestFinished: TestContext["onTestFinished"]): Promise<Place> {
+export async function aPortToHold(onTestFinished: TestContext["onTestFinished"]): Promise<PortToHold> {
   // Longer than the limit for the address of a Unix socket.
   const folder = mkdtempSync(join(tmpdir(), `headgate-port-${"x".repeat(120)}-`));
   const port = await freePort();

@@ -3,13 +3,13 @@ import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { findPermittedDestination, lockDestination } from "./destination.ts";
-import { ListedNote, listedNote, placeOf } from "./note.ts";
-import { refuseTakenName } from "./note-changes.ts";
-import { LocationField } from "./note-fields.ts";
-import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
-import { moveNote as updatePlace } from "./store/notes.ts";
+import { ListedNotebook, listedNotebook, folderRefOf } from "./notebook.ts";
+import { refuseTakenName } from "./notebook-changes.ts";
+import { LocationField } from "./notebook-fields.ts";
+import { lockAuthorisedNotebook, notebookInPath, NotebookParams } from "./notebook-in-path.ts";
+import { moveNotebook as updateFolder } from "./store/notebooks.ts";
 
-export const moveNote = operation({
+export const moveNotebook = operation({
   id: "notebook_move",
   summary: "Move a notebook to another folder",
   description:
@@ -21,26 +21,30 @@ export const moveNote = operation({
   access: {
     permission: OBJECT_PERMISSIONS.note.update,
     object: { type: "note", action: "update" },
-    judges: ["folder"],
+    authorises: ["folder"],
   },
-  params: NoteParams,
+  params: NotebookParams,
   body: Type.Object({
     location: Type.String({ ...LocationField, description: "The new folder, such as Common/reports" }),
   }),
   example: { body: { location: "Common" } },
-  reply: ListedNote,
-  find: noteInPath,
+  reply: ListedNotebook,
+  find: notebookInPath,
 
   async handle({ found, body, caller, reader, authorise, deny, change }, { folders }: WithFolders) {
     const destination = await findPermittedDestination(folders, { reader, caller, authorise, deny }, body.location);
     return change(async (tx, audit) => {
       await lockDestination(folders, tx, destination);
-      const note = await lockJudgedNote(tx, found, authorise, { action: "update", mode: "no key update" });
-      const [before = ""] = await folders.locations(tx, [placeOf(note)]);
-      const row = await refuseTakenName(updatePlace(tx, note.id, destination.place), note.name, destination.location);
-      audit.object = `note/${note.id}`;
+      const notebook = await lockAuthorisedNotebook(tx, found, authorise, { action: "update", mode: "no key update" });
+      const [before = ""] = await folders.locations(tx, [folderRefOf(notebook)]);
+      const row = await refuseTakenName(
+        updateFolder(tx, notebook.id, destination.folderRef),
+        notebook.name,
+        destination.location,
+      );
+      audit.object = `note/${notebook.id}`;
       audit.detail = { before: { location: before }, after: { location: destination.location } };
-      return listedNote(row, destination.location);
+      return listedNotebook(row, destination.location);
     });
   },
 });

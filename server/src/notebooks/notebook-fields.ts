@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { OneOf } from "../http/schema.ts";
 import { LocationName, MAX_LOCATION_LENGTH } from "../lib/location-name.ts";
-import { NOTE_TYPES } from "./note.ts";
+import { NOTEBOOK_TYPES } from "./notebook.ts";
 
 export const LocationField = Type.String({
   minLength: 1,
@@ -10,9 +10,9 @@ export const LocationField = Type.String({
   examples: ["Common"],
 });
 
-export const noteFields = {
+export const notebookFields = {
   name: LocationName,
-  note_type: Type.Optional(OneOf(NOTE_TYPES, { default: "spark" })),
+  note_type: Type.Optional(OneOf(NOTEBOOK_TYPES, { default: "spark" })),
   label: Type.Optional(
     Type.String({
       maxLength: 255,

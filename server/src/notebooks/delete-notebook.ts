@@ -2,10 +2,10 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import { deletePolicies } from "../access/policy/store.ts";
-import { lockJudgedNote, noteInPath, NoteParams } from "./note-in-path.ts";
-import { deleteNote as removeNote } from "./store/notes.ts";
+import { lockAuthorisedNotebook, notebookInPath, NotebookParams } from "./notebook-in-path.ts";
+import { deleteNotebook as removeNotebook } from "./store/notebooks.ts";
 
-export const deleteNote = operation({
+export const deleteNotebook = operation({
   id: "notebook_delete",
   summary: "Delete a notebook",
   description: "Its dashboards stay, but cannot be published again.",
@@ -13,14 +13,14 @@ export const deleteNote = operation({
   method: "DELETE",
   paths: { "v1.2": "/notebooks/:note_id" },
   access: { permission: OBJECT_PERMISSIONS.note.delete, object: { type: "note", action: "delete" } },
-  params: NoteParams,
+  params: NotebookParams,
   reply: Type.Object({ status: Type.Literal("deleted") }),
-  find: noteInPath,
+  find: notebookInPath,
 
   async handle({ found, authorise, change }) {
     return change(async (tx, audit) => {
-      await lockJudgedNote(tx, found, authorise, { action: "delete", mode: "no key update" });
-      removeNote(tx, found.id);
+      await lockAuthorisedNotebook(tx, found, authorise, { action: "delete", mode: "no key update" });
+      removeNotebook(tx, found.id);
       deletePolicies(tx, "note", [found.id]);
       audit.object = `note/${found.id}`;
       return { status: "deleted" as const };

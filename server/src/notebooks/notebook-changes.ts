@@ -3,40 +3,40 @@ import type { Caller } from "../access/caller.ts";
 import type { AuditNote } from "../access/operation.ts";
 import type { Tx } from "../db/database.ts";
 import { isUniqueViolation } from "../db/store-fault.ts";
-import type { Folders, FoundPlace } from "../folders/contract.ts";
+import type { Folders, FoundFolder } from "../folders/contract.ts";
 import { lockDestination, nameTaken } from "./destination.ts";
-import { noteObject, type Note } from "./note.ts";
+import { notebookObject, type Notebook } from "./notebook.ts";
 import { insertContent, type NewContent } from "./store/contents.ts";
-import { insertNote, type NoteFields, type NoteRow } from "./store/notes.ts";
+import { insertNotebook, type NotebookFields, type NotebookRow } from "./store/notebooks.ts";
 
 /** Passed to the steps below, which several operations share inside their transactions. */
-export interface NoteChange {
+export interface NotebookChange {
   readonly tx: Tx;
   readonly audit: AuditNote;
   readonly folders: Folders;
   readonly caller: Caller;
 }
 
-export async function addNote(
-  change: NoteChange,
-  destination: FoundPlace,
-  fields: NoteFields,
+export async function addNotebook(
+  change: NotebookChange,
+  destination: FoundFolder,
+  fields: NotebookFields,
   content: NewContent,
-): Promise<Static<typeof Note>> {
-  const row = await addNoteWithoutContent(change, destination, fields);
+): Promise<Static<typeof Notebook>> {
+  const row = await addNotebookWithoutContent(change, destination, fields);
   insertContent(change.tx, row.id, content);
-  return noteObject(row, content, destination.location);
+  return notebookObject(row, content, destination.location);
 }
 
 /** The caller must add the content in the same transaction. */
-export async function addNoteWithoutContent(
-  { tx, audit, folders, caller }: NoteChange,
-  destination: FoundPlace,
-  fields: NoteFields,
-): Promise<NoteRow> {
+export async function addNotebookWithoutContent(
+  { tx, audit, folders, caller }: NotebookChange,
+  destination: FoundFolder,
+  fields: NotebookFields,
+): Promise<NotebookRow> {
   await lockDestination(folders, tx, destination);
-  const { folderId, homeId } = destination.place;
-  const row = await insertNote(tx, {
+  const { folderId, homeId } = destination.folderRef;
+  const row = await insertNotebook(tx, {
     ...fields,
     folderId,
     homeId,
@@ -48,8 +48,12 @@ export async function addNoteWithoutContent(
   return row;
 }
 
-/** Translates the violation of the unique name into a refusal, for updates of name or place. */
-export async function refuseTakenName(update: Promise<NoteRow>, name: string, location: string): Promise<NoteRow> {
+/** Translates the violation of the unique name into a refusal, for updates of name or folder. */
+export async function refuseTakenName(
+  update: Promise<NotebookRow>,
+  name: string,
+  location: string,
+): Promise<NotebookRow> {
   try {
     return await update;
   } catch (error) {

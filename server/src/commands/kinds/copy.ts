@@ -11,7 +11,7 @@ export interface CopyParts {
 }
 
 /** S3DistCp copies (§4.4): each in a process of its own, without Spark. */
-export function s3distcpKind({ copies, renderer }: CopyParts): CommandKind {
+export function copyKind({ copies, renderer }: CopyParts): CommandKind {
   return {
     name: "s3distcp",
     plan: (body) => (body.command_type === "HadoopCommand" ? planHadoop(body) : undefined),

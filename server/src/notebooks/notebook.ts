@@ -1,19 +1,19 @@
 import { Type, type Static } from "typebox";
-import type { Place } from "../access/policy/policy.ts";
+import type { FolderRef } from "../access/policy/policy.ts";
 import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { Paragraph } from "./paragraphs.ts";
 import type { NewContent } from "./store/contents.ts";
-import type { NoteRow } from "./store/notes.ts";
+import type { NotebookRow } from "./store/notebooks.ts";
 
 /** A notebook as the API shows it (decisions §4). */
-export const NOTE_TYPES = ["spark"] as const;
+export const NOTEBOOK_TYPES = ["spark"] as const;
 
 const fields = {
   id: Id,
   name: Type.String({ description: "Unique in its folder" }),
   location: Type.String({ description: "The folder that it lies in", examples: ["Common/reports"] }),
-  note_type: OneOf(NOTE_TYPES),
+  note_type: OneOf(NOTEBOOK_TYPES),
   label: Nullable(Type.String({ description: "The cluster on which it runs; null: the default cluster" })),
 };
 const history = {
@@ -25,25 +25,28 @@ const history = {
   }),
 };
 
-export const Note = Type.Object({ ...fields, paragraphs: Type.Array(Paragraph), ...history }, { title: "Notebook" });
+export const Notebook = Type.Object(
+  { ...fields, paragraphs: Type.Array(Paragraph), ...history },
+  { title: "Notebook" },
+);
 
 /** Without paragraphs, because lists do not read contents. */
-export const ListedNote = Type.Object({ ...fields, ...history }, { title: "ListedNotebook" });
+export const ListedNotebook = Type.Object({ ...fields, ...history }, { title: "ListedNotebook" });
 
-export function noteObject(
-  row: NoteRow,
+export function notebookObject(
+  row: NotebookRow,
   { paragraphs }: Pick<NewContent, "paragraphs">,
   location: string,
-): Static<typeof Note> {
-  return { ...listedNote(row, location), paragraphs: [...paragraphs] };
+): Static<typeof Notebook> {
+  return { ...listedNotebook(row, location), paragraphs: [...paragraphs] };
 }
 
-export function listedNote(row: NoteRow, location: string): Static<typeof ListedNote> {
+export function listedNotebook(row: NotebookRow, location: string): Static<typeof ListedNotebook> {
   return {
     id: row.id,
     name: row.name,
     location,
-    note_type: NOTE_TYPES.find((type) => type === row.noteType) ?? "spark",
+    note_type: NOTEBOOK_TYPES.find((type) => type === row.notebookType) ?? "spark",
     label: row.label,
     user_id: row.userId,
     created_at: isoSeconds(row.createdAt),
@@ -51,6 +54,6 @@ export function listedNote(row: NoteRow, location: string): Static<typeof Listed
   };
 }
 
-export function placeOf({ folderId, homeId }: Pick<NoteRow, "folderId" | "homeId">): Place {
+export function folderRefOf({ folderId, homeId }: Pick<NotebookRow, "folderId" | "homeId">): FolderRef {
   return { type: "notes", folderId, homeId };
 }

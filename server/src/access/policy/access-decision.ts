@@ -15,10 +15,10 @@
  * For `update` and `move`, a denial overrides an allowance. For `set-policy` and `view-policy`, an allowed `manage`
  * overrides denials.
  *
- * The owner and system-admins are always allowed. To submit, everyone needs the permission of the table as well. In
- * another member's home the table only allows reading; writing needs a policy.
+ * The owner and system-admins are always allowed. To submit, everyone needs the permission as well. In another member's
+ * home the permission only allows reading; writing needs a policy.
  */
-import { isPermitted, type PermissionRow, type Standing } from "../permission.ts";
+import { isPermitted, type PermissionRow, type Principal } from "../permission.ts";
 import {
   folderAction,
   type Access,
@@ -30,7 +30,7 @@ import {
 } from "./policy.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 
-export type JudgedAction = PolicyAction | "move" | "set-policy" | "view-policy" | SubmitAction;
+export type AuthorisedAction = PolicyAction | "move" | "set-policy" | "view-policy" | SubmitAction;
 
 type SubmitAction = "submit" | "submit-closed";
 
@@ -48,22 +48,22 @@ export interface PolicyChain {
   readonly homeId: number | null;
 }
 
-export type JudgedCaller = Standing & Subject;
+export type PolicyPrincipal = Principal & Subject;
 
-export interface Judgement {
+export interface AccessDecision {
   readonly isAllowed: boolean;
   readonly by: "system-admin" | "owner" | "policy" | "table" | "home" | "closed_clusters";
   /** Only with `policy`: the element that decided, and the action that was looked up in its policy. */
   readonly decided?: Verdict & { readonly link: PolicyLink; readonly action: PolicyAction };
 }
 
-export function judge(
-  caller: JudgedCaller,
+export function decideAccess(
+  caller: PolicyPrincipal,
   object: PolicyObject,
-  action: JudgedAction,
+  action: AuthorisedAction,
   row: PermissionRow,
   chain: PolicyChain,
-): Judgement {
+): AccessDecision {
   if (isSubmit(action) && !isPermitted(row, caller)) return { isAllowed: false, by: "table" };
   if (caller.groups.has("system-admin")) return { isAllowed: true, by: "system-admin" };
   if (object.ownerId === caller.membershipId) return { isAllowed: true, by: "owner" };
@@ -81,7 +81,7 @@ export function judge(
 type DecidingVerdicts = readonly (readonly [PolicyAction, Access])[];
 
 /** The verdicts that decide about an action, in order: the first that the policies contain is final. */
-function decidingVerdicts(action: JudgedAction, { type }: PolicyObject): DecidingVerdicts {
+function decidingVerdicts(action: AuthorisedAction, { type }: PolicyObject): DecidingVerdicts {
   switch (action) {
     case "submit":
       return [["start", "deny"]];
@@ -129,7 +129,7 @@ function chainVerdict(
   { type }: PolicyObject,
   action: PolicyAction,
   { links }: PolicyChain,
-): Judgement["decided"] | null {
+): AccessDecision["decided"] | null {
   for (const link of links) {
     const asked = link.source === type && type !== "folder" ? action : folderAction(type, action);
     const verdict = verdictOf(link.policy, asked, caller);
@@ -138,10 +138,10 @@ function chainVerdict(
   return null;
 }
 
-export function isWrite(action: JudgedAction): boolean {
+export function isWrite(action: AuthorisedAction): boolean {
   return action !== "read" && action !== "view-policy" && !isSubmit(action);
 }
 
-function isSubmit(action: JudgedAction): action is SubmitAction {
+function isSubmit(action: AuthorisedAction): action is SubmitAction {
   return action === "submit" || action === "submit-closed";
 }

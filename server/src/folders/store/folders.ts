@@ -1,4 +1,4 @@
-import type { FolderType, Place } from "../../access/policy/policy.ts";
+import type { FolderType, FolderRef } from "../../access/policy/policy.ts";
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { Location } from "../location.ts";
 
@@ -20,7 +20,7 @@ export const COLUMNS = `
   f.created_at as "createdAt", f.updated_at as "updatedAt"`;
 
 /** A location that exists. */
-export interface PlaceRow {
+export interface LocatedRow {
   /** The membership whose home the root is; null: `Common`. */
   homeId: number | null;
   email: string | null;
@@ -28,16 +28,16 @@ export interface PlaceRow {
   folder: FolderRow | null;
 }
 
-type FlatPlaceRow = Pick<PlaceRow, "email"> & { rootHomeId: number | null } & {
+type FlatLocatedRow = Pick<LocatedRow, "email"> & { rootHomeId: number | null } & {
   [Column in keyof FolderRow]: FolderRow[Column] | null;
 };
 
-export async function findPlaceRow(
+export async function findRowByLocation(
   reader: Queryable,
   type: FolderType,
   { email: givenEmail, names }: Location,
-): Promise<PlaceRow | undefined> {
-  const [row] = await reader.query<FlatPlaceRow>(
+): Promise<LocatedRow | undefined> {
+  const [row] = await reader.query<FlatLocatedRow>(
     `with recursive walk as (
        select m.email, m.membership_id as home_id, null::bigint as folder_id, 0 as at from member_with_email($1) m
        union all
@@ -63,9 +63,9 @@ function isFolder(row: { [Column in keyof FolderRow]: FolderRow[Column] | null }
   return row.id !== null;
 }
 
-/** The locations of the places, in the same order. */
-export async function readLocations(reader: Queryable, places: readonly Place[]): Promise<string[]> {
-  if (places.length === 0) return [];
+/** The locations of the folders, in the same order. */
+export async function readLocations(reader: Queryable, folderRefs: readonly FolderRef[]): Promise<string[]> {
+  if (folderRefs.length === 0) return [];
   const rows = await reader.query<{ location: string }>(
     `select concat_ws('/', case when u.email is null then 'Common' else 'Users/' || u.email end, above.path) as location
        from unnest($1::bigint[], $2::bigint[]) with ordinality as p (folder_id, home_id, position)
@@ -76,7 +76,7 @@ export async function readLocations(reader: Queryable, places: readonly Place[])
        left join membership m on m.id = coalesce(f.root_home, p.home_id)
        left join app_user u on u.id = m.user_id
       order by p.position`,
-    [places.map(({ folderId }) => folderId), places.map(({ homeId }) => homeId)],
+    [folderRefs.map(({ folderId }) => folderId), folderRefs.map(({ homeId }) => homeId)],
   );
   return rows.map(({ location }) => location);
 }
