@@ -31,7 +31,7 @@ const UNAVAILABLE_ERRNO = new Set([
   "ENETUNREACH",
 ]);
 const UNAVAILABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
+  /connection terminated|timeout exceeded when trying to connect|timeout expired|error establishing an SSL connection|query read timeout|not queryable|cannot use a pool after/i;
 
 // PostgreSQL was shut down or crashed, an administrator or a timeout ended the session, or the connection broke. The
 // texts are those of the `pg` driver about a connection that has ended.
