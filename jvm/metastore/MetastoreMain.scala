@@ -11,15 +11,14 @@ import org.apache.hadoop.security.UserGroupInformation
  * before it serves requests. On a machine with few processors it waits up to some seconds for the first client, so that
  * the Spark that starts at the same time has the processors.
  *
- * The only argument is the properties file. The report file contains the last step of the start: `LISTENING <port>`, from
- * when on Sparks can connect and wait, `READY <port>` or `FAILED <reason>`.
+ * The only argument is the properties file. The report file contains how the start ended: `READY <port>` or
+ * `FAILED <reason>`.
  */
 object MetastoreMain {
   def main(arguments: Array[String]): Unit = {
     val settings = MetastoreSettings.read(Path.of(arguments(0)))
     try {
       val clients = new WaitingClients(settings.port)
-      report(settings.reportFile, s"LISTENING ${clients.socket.getLocalPort}")
       clients.awaitFirst(settings.firstClientWaitMs)
       CappedLog.open(settings.logFile)
       serve(settings, clients)

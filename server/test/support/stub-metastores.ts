@@ -34,6 +34,7 @@ export class StubMetastore implements MetastoreProcess {
     if (this.#all.failure !== undefined) throw this.#all.failure;
     expect(this.#all.running(), "of one account no two at a time").toEqual([]);
     this.launch = launch;
+    await this.#all.beforeListening(launch.port);
     this.#server.listen(launch.port, "127.0.0.1");
     await once(this.#server, "listening").catch(async () => {
       await once(this.#server.listen(0, "127.0.0.1"), "listening");
@@ -50,10 +51,6 @@ export class StubMetastore implements MetastoreProcess {
     });
     await Promise.race([this.#all.served, early]);
     return this.port;
-  }
-
-  listening(): Promise<number> {
-    return Promise.resolve(this.port);
   }
 
   isAlive(): Promise<boolean> {
@@ -97,6 +94,8 @@ export class StubMetastores {
   storage: Record<string, string> = { "spark.sql.warehouse.dir": "file:///here" };
   /** If set, every start fails with this error. */
   failure: Error | undefined;
+  /** Called with the wanted port. */
+  beforeListening: (port: number) => Promise<void> = () => Promise.resolve();
   /** Settles when the processes begin to serve; before that they only listen. */
   served: Promise<void> = Promise.resolve();
 

@@ -1,5 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { ProcessFolders } from "../../processes/supervisor/process-folders.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
@@ -39,4 +41,15 @@ function portFile(dataDir: string, accountId: number): string {
 /** Below the kernel's range for outgoing connections, so that it is most likely still free after a restart. */
 export function randomPort(): number {
   return randomInt(20_000, 32_768);
+}
+
+export async function isPortFree(port: number): Promise<boolean> {
+  const listener = createServer();
+  try {
+    await once(listener.listen(port, "127.0.0.1"), "listening");
+  } catch {
+    return false;
+  }
+  await once(listener.close(), "close");
+  return true;
 }

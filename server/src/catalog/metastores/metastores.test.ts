@@ -80,6 +80,27 @@ describe("the metastore of an account", () => {
     }
   });
 
+  test("is replaced, with a new secret, if another process takes its port while it starts", async () => {
+    const metastores = given.open();
+    const foreign = createServer();
+    given.beforeListening = async (port) => {
+      given.beforeListening = () => Promise.resolve();
+      await once(foreign.listen(port, "127.0.0.1"), "listening");
+    };
+    try {
+      const promised = await metastores.contributionOf(given.accountId);
+      const misplaced = given.only();
+      await expect.poll(() => misplaced.isStopped).toBe(true);
+      const after = await metastores.contributionOf(given.accountId);
+      for (const key of ["spark.headgate.metastore.secret", "spark.hadoop.hive.metastore.uris"]) {
+        expect(after.properties[key]).not.toBe(promised.properties[key]);
+      }
+      expect(after.properties["spark.hadoop.hive.metastore.uris"]).toBe(`thrift://127.0.0.1:${given.only().port}`);
+    } finally {
+      foreign.close();
+    }
+  });
+
   test("that cannot be started reports the reason to all callers, and is started again at the next request", async () => {
     const metastores = given.open();
     given.failure = new Error("no right to do so");

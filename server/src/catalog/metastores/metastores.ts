@@ -60,7 +60,7 @@ const IDLE_MS = 10 * 60_000;
 const PROBE_TIMES: ProbeTimes = { goodForMs: 15_000 };
 /** A metastore that was requested within this time may be for a Spark that is not registered yet. */
 const FRESH_MS = 3000;
-/** A metastore that has served for this long has not died of its start. */
+/** A longer uptime rules out a startup failure. */
 const STEADY_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -218,18 +218,20 @@ export class Metastores {
     await this.#revive(account);
   }
 
-  /** A metastore that listens but never becomes ready is treated as dead. */
+  /** A metastore that never becomes ready, or not on the port that Sparks were given, is treated as dead. */
   async #untilServing(metastore: AccountMetastore): Promise<void> {
     const { key: accountId } = metastore;
     const { closed } = this.#supervisor;
     const up = await metastore.ready;
     try {
-      await up.process.ready(closed);
+      const port = await up.process.ready(closed);
+      if (port !== up.port) throw new Error(`another process has taken port ${up.port}`);
       metastore.readyAt = performance.now();
       metastore.livenessProbe = this.#probeOf(accountId, up);
-    } catch {
+    } catch (error) {
       if (closed.aborted || !(await up.process.isAlive())) return; // `#replaceDead` handles its death
-      if (!this.#supervisor.giveUp(metastore, "does not become ready")) return;
+      const why = error instanceof Error ? `: ${error.message}` : "";
+      if (!this.#supervisor.giveUp(metastore, `does not become ready${why}`)) return;
       this.#deaths.set(accountId, (this.#deaths.get(accountId) ?? 0) + 1);
       await this.#revive(accountId);
     }

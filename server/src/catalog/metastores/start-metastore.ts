@@ -3,10 +3,10 @@ import type { Metastore } from "../../engines/hive-metastore/metastore.ts";
 import { contributionDigest, mergeContributions, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { metastoreFolders, newProcessName, randomPort, readStoredPort, storePort } from "./metastore-folder.ts";
+import { isPortFree, metastoreFolders, newProcessName, randomPort, readStoredPort, storePort } from "./metastore-folder.ts";
 import type { OpenSecrets } from "./metastore-secrets.ts";
 
-type Controls = "ready" | "listening" | "isAlive" | "isHealthy" | "ended" | "stop";
+type Controls = "ready" | "isAlive" | "isHealthy" | "ended" | "stop";
 
 /** One process with its folder, whether it runs or not. */
 export interface MetastoreProcess extends Pick<Metastore, Controls> {
@@ -24,9 +24,10 @@ export interface MetastoreLaunch {
   readonly firstClientWaitMs: number;
 }
 
-/** A metastore that accepts connections. */
+/** A metastore that Sparks may be given. */
 export interface Up {
   readonly process: MetastoreProcess;
+  /** Where it listens, or will listen soon. */
   readonly port: number;
   /** Undefined for a process that was adopted: its secret is the stored one. */
   readonly secret: Secret | undefined;
@@ -55,18 +56,22 @@ export interface MetastoreStart {
 const MANY_PROCESSORS = 4;
 const SPARK_START_MS = 8000;
 
-/** Uses the previous port if it is still free; otherwise another port and a new secret. */
+/**
+ * Uses the previous port if it is still free; otherwise another port and a new secret. If the port is free, Sparks are
+ * started at the same time: they wait for the metastore when a statement names a table.
+ */
 export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog): Promise<Up> {
   const { accountId, storage, mustBecomeReady, processors, dataDir, catalogs, openProcess, signal } = start;
   const { secrets } = catalog;
   const digest = metastoreDigest(catalog, storage);
   const stored = await readStoredPort(dataDir, accountId);
+  const wanted = stored ?? randomPort();
+  const isAwaited = mustBecomeReady || !(await isPortFree(wanted));
   const process = openProcess(metastoreFolders(dataDir).make(accountId, newProcessName(), { version: 1, digest }));
   try {
-    const firstClientWaitMs = mustBecomeReady || processors >= MANY_PROCESSORS ? 0 : SPARK_START_MS;
-    await process.startFor({ accountId, secrets, storage, port: stored ?? randomPort(), firstClientWaitMs });
-    // Sparks start while it becomes ready, and wait for it when a statement names a table.
-    const port = await (mustBecomeReady ? process.ready(signal) : process.listening(signal));
+    const firstClientWaitMs = isAwaited || processors >= MANY_PROCESSORS ? 0 : SPARK_START_MS;
+    await process.startFor({ accountId, secrets, storage, port: wanted, firstClientWaitMs });
+    const port = isAwaited ? await process.ready(signal) : wanted;
     if (port !== stored) storePort(dataDir, accountId, port);
     if (port === stored || stored === undefined) return { process, port, secret: secrets.secret };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../test/support/free-port.ts";
 import { useScratchMetastore } from "../../../test/support/scratch-metastore.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { HiveClient } from "../hive-thrift/hive-client.ts";
@@ -21,8 +22,8 @@ describe.skipIf(sparkIsMissing)("a metastore that waits for its first client", (
   }
 
   it("only listens while it waits, and then serves that client", async () => {
-    const waiting = await metastore.start({ firstClientWaitMs: LONG_MS });
-    const port = await waiting.listening(soon());
+    const port = await freePort();
+    const waiting = await metastore.start({ port, firstClientWaitMs: LONG_MS });
     const another = await metastore.start();
     await metastore.ready(another); // it would have become ready in this time, too
     expect(await waiting.port()).toBeUndefined();
@@ -31,19 +32,24 @@ describe.skipIf(sparkIsMissing)("a metastore that waits for its first client", (
   });
 
   it("serves a client although a silent one has connected before", async () => {
-    const waiting = await metastore.start({ firstClientWaitMs: LONG_MS });
-    const port = await waiting.listening(soon());
-    const silent = connect(port, "127.0.0.1").on("error", () => undefined);
-    await once(silent, "connect");
+    const port = await freePort();
+    await metastore.start({ port, firstClientWaitMs: LONG_MS });
+    const silent = await vi.waitFor(() => connectTo(port), { timeout: 120_000 });
     expect(await databasesAt(port)).toEqual(["default"]);
     silent.destroy();
   });
 
   it("becomes ready without a client when it has waited long enough", async () => {
-    const waiting = await metastore.start({ firstClientWaitMs: 1 });
-    expect(await metastore.ready(waiting)).toBe(await waiting.listening(soon()));
+    const port = await freePort();
+    expect(await metastore.ready(await metastore.start({ port, firstClientWaitMs: 1 }))).toBe(port);
   });
 });
+
+async function connectTo(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  return socket.on("error", () => undefined);
+}
 
 function soon(): AbortSignal {
   return AbortSignal.timeout(120_000);

@@ -45,25 +45,18 @@ export class Metastore extends LastingProcess {
 
   /** Waits until it serves requests, and returns the port. Throws with the reason if the process ends first. */
   async ready(signal: AbortSignal): Promise<number> {
-    return this.#wait(signal, () => this.port());
-  }
-
-  /** Waits until it has its port. Clients can connect and are served as soon as it is ready. Throws like `ready`. */
-  async listening(signal: AbortSignal): Promise<number> {
-    return this.#wait(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
-  }
-
-  #wait(signal: AbortSignal, probe: () => Promise<number | undefined>): Promise<number> {
-    return this.waitUntilReady(probe, { name: "the metastore", explain: () => this.#explain() }, signal);
+    const options = { name: "the metastore", explain: () => this.#explain() };
+    return this.waitUntilReady(() => this.port(), options, signal);
   }
 
   /** Undefined until it is ready. */
   async port(): Promise<number | undefined> {
     const file = join(this.folder, portName);
     if (existsSync(file)) return Number(await readFile(file, "utf8"));
-    const port = portIn(await this.#report(), "READY");
-    if (port !== undefined) writePrivateFile(file, String(port));
-    return port;
+    const [, port] = /^READY (\d+)\n/.exec(await this.#report()) ?? [];
+    if (port === undefined) return undefined;
+    writePrivateFile(file, port);
+    return Number(port);
   }
 
   /** Whether it answers a client with the secret within seconds. Throws if the probe itself fails. */
@@ -85,9 +78,4 @@ export class Metastore extends LastingProcess {
     const last = (await readTail(this.logFile, 2048)).trim().split("\n").slice(-3).join("\n");
     return `the metastore ended before it was ready${last === "" ? "" : `: ${last}`}`;
   }
-}
-
-function portIn(report: string, step: "LISTENING" | "READY"): number | undefined {
-  const [, said, port] = /^([A-Z]+) (\d+)\n/.exec(report) ?? [];
-  return said === step ? Number(port) : undefined;
 }
