@@ -3,7 +3,14 @@ import type { Metastore } from "../../engines/hive-metastore/metastore.ts";
 import { contributionDigest, mergeContributions, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { isPortFree, metastoreFolders, newProcessName, randomPort, readStoredPort, storePort } from "./metastore-folder.ts";
+import {
+  isPortFree,
+  metastoreFolders,
+  newProcessName,
+  randomPort,
+  readStoredPort,
+  storePort,
+} from "./metastore-folder.ts";
 import type { OpenSecrets } from "./metastore-secrets.ts";
 
 type Controls = "ready" | "isAlive" | "isHealthy" | "ended" | "stop";
