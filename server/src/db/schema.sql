@@ -323,7 +323,7 @@ create table folder (
   place_parent bigint generated always as (COALESCE(parent_id, (0)::bigint)) stored not null,
   place_home bigint generated always as (COALESCE(home_id, (0)::bigint)) stored not null,
   owner_id bigint,
-  height smallint default 0 not null,
+  height smallint default 32 not null,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
   ancestors bigint[] default '{}'::bigint[] not null,

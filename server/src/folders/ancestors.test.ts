@@ -62,8 +62,25 @@ test("folders from before the migration get their ancestors", async () => {
   expect(await storedTree()).toEqual(FILLED);
 });
 
-test("folders that a node of an earlier version creates and moves have theirs", async () => {
+test("the migration does not wait for edits of notebooks, which would wait for its lock on folders", async () => {
+  const other = await cloneDatabase("template0");
+  const editor = new Client(other.connection);
+  try {
+    await migrate(other.connection, BEFORE);
+    await editor.connect();
+    await editor.query("begin");
+    await editor.query("lock table note in row exclusive mode");
+    await migrate({ ...other.connection, options: "-c lock_timeout=5s" }, BEFORE + 1);
+  } finally {
+    await editor.end();
+    await other.drop();
+  }
+});
+
+test("folders that a node of an earlier version creates or moves get their ancestors", async () => {
   await addFolder("d", "c", null);
+  // Such a node counts the levels below a folder that it moves only if the height allows more than there is room for.
+  expect((await client.query("select distinct height from folder")).rows).toEqual([{ height: 32 }]);
   await client.query("update folder set name = 'b2', parent_id = $2, home_id = null where id = $1", [
     ids["b"],
     ids["own"],

@@ -1,18 +1,19 @@
 -- Folders know all folders above them, so that one join finds the nearest policy. Triggers keep this right, because nodes
--- of an earlier version may still create and move folders. Those also use `folder.height` and `folder_chain`: a later
--- migration drops them.
+-- of an earlier version may still create and move folders. Those also use `folder.height`, `folder_chain` and
+-- `note.has_policy`: a later migration drops them.
 alter table folder
   -- the folders above it, from the top
   add column ancestors bigint[] not null default '{}',
   -- the membership of the home that it lies in at any depth; 0: it lies in `Common`
-  add column root_home bigint not null default 0;
+  add column root_home bigint not null default 0,
+  -- An upper bound that is always right: nodes of an earlier version then count the levels.
+  alter column height set default 32;
 
 with recursive tree as (
   select f.id, f.ancestors, f.place_home as root_home from folder f where f.parent_id is null
   union all
   select f.id, t.ancestors || t.id, t.root_home from tree t join folder f on f.parent_id = t.id)
-update folder f set ancestors = t.ancestors, root_home = t.root_home
-  from tree t where f.id = t.id and (f.parent_id is not null or f.home_id is not null);
+update folder f set ancestors = t.ancestors, root_home = t.root_home, height = 32 from tree t where f.id = t.id;
 
 alter table folder add check (id <> all (ancestors));
 
@@ -50,6 +51,3 @@ $$;
 create trigger set_ancestors_below after update of parent_id, home_id on folder
   for each row when (old.ancestors <> new.ancestors or old.root_home <> new.root_home)
   execute function set_ancestors_below();
-
--- Lists find the notebooks of a folder by note_in_folder and read their policies by id.
-drop index note_in_folder_without_policy, note_with_policy;

@@ -10,11 +10,9 @@ export const folderContents: FolderContents = { deleteFrom };
  * set at the same time is deleted too.
  */
 async function deleteFrom(tx: Tx, folderIds: readonly number[]): Promise<void> {
-  const notebooks = await tx.query<{ id: number }>(
-    `with gone as (delete from note where folder_id = any ($1) returning id, has_policy)
-     select id from gone where has_policy`,
-    [folderIds],
-  );
+  const notebooks = await tx.query<{ id: number }>("delete from note where folder_id = any ($1) returning id", [
+    folderIds,
+  ]);
   const ids = notebooks.map(({ id }) => id);
   if (ids.length > 0) deletePolicies(tx, "note", ids);
   tx.send("delete from dashboard where folder_id = any ($1)", [folderIds]);

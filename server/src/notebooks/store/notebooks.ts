@@ -101,7 +101,7 @@ export function deleteNotebook(tx: Tx, id: number): void {
   tx.send("delete from note where id = $1", [id]);
 }
 
-/** Also sets `has_policy`, which lists use to find notebooks with policies. False: the notebook has been deleted. */
+/** Also sets `has_policy`, which lists of nodes of an earlier version use. False: the notebook has been deleted. */
 export async function lockNotebookForPolicy(tx: Tx, id: number, hasPolicy: boolean): Promise<boolean> {
   return (await tx.query("update note set has_policy = $2 where id = $1 returning id", [id, hasPolicy])).length > 0;
 }

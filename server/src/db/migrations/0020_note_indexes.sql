@@ -1,0 +1,4 @@
+-- Lists find the notebooks of a folder by note_in_folder and read their policies by id. This is a transaction of its own:
+-- with the lock that the previous migration takes on folder, it would deadlock with edits of notebooks, which lock note
+-- first.
+drop index note_in_folder_without_policy, note_with_policy;
