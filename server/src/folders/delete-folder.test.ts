@@ -214,29 +214,35 @@ describe("DELETE /folders/<id> with something below that the caller may not dele
   });
 });
 
-describe("a folder that is moved by another request while it is changed", () => {
-  test.each([
-    ["deleted", (user: Client, id: number) => user.delete(`/folders/${id}`)],
-    [
-      "renamed",
-      (user: Client, id: number) => user.put("/folders/rename", { folder_id: id, name: "b", ...NOTEBOOK_FOLDERS }),
-    ],
-    [
-      "moved",
-      (user: Client) =>
-        user.put("/folders/move", { location: "Common/a", destination_location: "Common/to", ...NOTEBOOK_FOLDERS }),
-    ],
-  ])("is authorised by the policies of its new folder when it is %s", async (_kind, call) => {
+describe("a folder that another request moves, or one above it, while it is changed", () => {
+  const CHANGES = {
+    deleted: (user: Client, id: number) => user.delete(`/folders/${id}`),
+    renamed: (user: Client, id: number) =>
+      user.put("/folders/rename", { folder_id: id, name: "b", ...NOTEBOOK_FOLDERS }),
+    moved: (user: Client) =>
+      user.put("/folders/move", { location: "Common/x/y/a", destination_location: "Common/to", ...NOTEBOOK_FOLDERS }),
+  };
+  const cases = Object.entries(CHANGES).flatMap(([kind, call]) =>
+    ["Common/x/y/a", "Common/x"].map((moved) => [kind, moved, call] as const),
+  );
+
+  test.each(cases)("is authorised by the policies of its new folders when it is %s (%s)", async (_kind, from, call) => {
     const admin = await given.account();
     const user = await given.member(admin, { groups: ["system-user"] });
-    const { id } = await makePath(admin, "Common", ["a"]);
+    const names = ["x", "y", "a"];
+    const { id } = await makePath(admin, "Common", names);
     await makePath(admin, "Common", ["to"]);
     const closed = await makePath(admin, "Common", ["closed"]);
     await setFolderPolicy(admin, closed.location, [deny(["write"], users(user))]);
-    const moved = ["update folder set parent_id = $2 where id = $1", [id, closed.id]] as const;
-    const { status, text } = await replyDuring(given, [moved], call(user, id));
+    const name = from.slice(-1);
+    const move = [
+      "update folder set parent_id = $2 where account_id = $1 and name = $3",
+      [admin.accountId, closed.id, name],
+    ] as const;
+    const { status, text } = await replyDuring(given, [move], call(user, id));
     expect([status, text]).toEqual([403, expect.stringContaining("denies write")]);
-    expect((await admin.get(`/folders/${id}`)).location).toBe("Common/closed/a");
+    const below = names.slice(names.indexOf(name)).join("/");
+    expect((await admin.get(`/folders/${id}`)).location).toBe(`Common/closed/${below}`);
   });
 });
 

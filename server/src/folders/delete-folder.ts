@@ -33,7 +33,7 @@ export const deleteFolder = operation({
   access: {
     permission: OBJECT_PERMISSIONS.folder.write,
     object: { type: "folder", action: "write" },
-    // mayDeleteBelow needs the scope of policies on notebooks and folders
+    // The scope has the ids of the caller's groups, which mayDeleteBelow needs.
     lists: "note",
   },
   params: FolderParams,

@@ -4,7 +4,7 @@ import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { ReadScope } from "../access/policy/read-scope.ts";
 import type { Tx } from "../db/database.ts";
 import { hasProtectedContent, hasProtectedFolder } from "./store/deletion.ts";
-import type { LockedFolder } from "./store/tree.ts";
+import type { FolderRow } from "./store/folders.ts";
 
 /**
  * Whether the caller may delete each folder, notebook and dashboard below the folder, as in single deletions; the gate
@@ -13,7 +13,7 @@ import type { LockedFolder } from "./store/tree.ts";
 export async function mayDeleteBelow(
   tx: Tx,
   { caller, scope }: { caller: Caller; scope: ReadScope },
-  { id, type: tree, rootHome }: LockedFolder,
+  { id, type: tree, rootHome }: FolderRow,
   below: readonly number[],
 ): Promise<boolean> {
   if (caller.groups.has("system-admin")) return true;

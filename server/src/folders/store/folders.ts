@@ -6,17 +6,17 @@ export interface FolderRow {
   id: number;
   type: FolderType;
   name: string;
-  /** Null: it lies directly in a root. */
-  parentId: number | null;
-  /** The membership whose home it lies directly in; null: it lies in a folder or in `Common`. */
-  homeId: number | null;
+  /** The folders above it, from the top. */
+  ancestors: number[];
+  /** The membership of the home that it lies in at any depth; 0: it lies in `Common`. */
+  rootHome: number;
   ownerId: number | null;
   createdAt: Date;
   updatedAt: Date;
 }
 
 export const COLUMNS = `
-  f.id, f.type, f.name, f.parent_id as "parentId", f.home_id as "homeId", f.owner_id as "ownerId",
+  f.id, f.type, f.name, f.ancestors, f.root_home as "rootHome", f.owner_id as "ownerId",
   f.created_at as "createdAt", f.updated_at as "updatedAt"`;
 
 /** A location that exists. */

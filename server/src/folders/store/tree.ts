@@ -13,26 +13,14 @@ export async function lockTree(tx: Tx, type: FolderType, mode: "shared" | "exclu
   await tx.query(`select ${lock}(hashtextextended('headgate folders ' || $1::text, current_account_id()))`, [type]);
 }
 
-export interface LockedFolder extends FolderRow {
-  /** The membership of the home that it lies in at any depth; 0: it lies in `Common`. */
-  rootHome: number;
-}
-
-export async function lockFolder(
-  tx: Tx,
-  id: number,
-  mode: "no key update" | "update",
-): Promise<LockedFolder | undefined> {
-  const [row] = await tx.query<LockedFolder>(
-    `select ${COLUMNS}, f.root_home as "rootHome" from folder f where f.id = $1 for ${mode}`,
-    [id],
-  );
+export async function lockFolder(tx: Tx, id: number, mode: "no key update" | "update"): Promise<FolderRow | undefined> {
+  const [row] = await tx.query<FolderRow>(`select ${COLUMNS} from folder f where f.id = $1 for ${mode}`, [id]);
   return row;
 }
 
-/** Whether the folder was moved after it was found. Its new parent can have other policies. */
+/** Whether the folder or one above it was moved after it was found. The folders now above it can have other policies. */
 export function hasMoved(found: FolderRow, locked: FolderRow): boolean {
-  return locked.parentId !== found.parentId || locked.homeId !== found.homeId;
+  return locked.rootHome !== found.rootHome || locked.ancestors.join() !== found.ancestors.join();
 }
 
 /** The folders below the folder, and how many levels they have. Undefined: there are more than `limit`. */
