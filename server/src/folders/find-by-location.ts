@@ -21,7 +21,7 @@ export async function findByLocation(
   if (location.length > MAX_LOCATION_LENGTH) {
     throw invalid(field, `must have at most ${MAX_LOCATION_LENGTH} characters`);
   }
-  const parsed = parseLocation(field, location);
+  const parsed = parseLocation(field, location, member.email);
   if (parsed.names.length > MAX_DEPTH) return undefined;
   const row = await findRowByLocation(reader, type, parsed);
   if (row === undefined) return undefined;

@@ -100,6 +100,6 @@ export async function foldersNamed(
   return onlyFound(found);
 }
 
-function onlyFound(folderRefs: readonly (ResolvedFolder | undefined)[]): ResolvedFolder[] {
-  return folderRefs.filter((folderRef) => folderRef !== undefined);
+function onlyFound(folders: readonly (ResolvedFolder | undefined)[]): ResolvedFolder[] {
+  return folders.filter((folder) => folder !== undefined);
 }

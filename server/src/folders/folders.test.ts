@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { locationsIn, makePath, NOTEBOOK_FOLDERS } from "../../test/support/folders.ts";
+import { deny, locationsIn, makePath, NOTEBOOK_FOLDERS, setFolderPolicy } from "../../test/support/folders.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 const given = useServer();
@@ -47,6 +47,24 @@ describe("POST /folders", () => {
     const notebook = await member.post("/notebooks", { name: "mine" });
     expect(notebook.location).toBe("Users/one@home.example/two");
     expect(await locationsIn(account, "location=Users/one@home.example/two")).toEqual([]);
+  });
+
+  test("a user whose e-mail address has slashes can name the own home in locations", async () => {
+    const account = await given.account({ email: "one@home.example" });
+    await makePath(account, "Users/one@home.example", ["two"]);
+    const member = await given.member(account, { email: "one@home.example/two", groups: ["system-user"] });
+    const home = "Users/one@home.example/two";
+    const { location } = await makePath(member, home.toUpperCase().replace("USERS", "Users"), ["a"]);
+    expect(await locationsIn(member, `location=${home}`)).toEqual([`${home}/a`]);
+    await setFolderPolicy(member, home, [deny(["read", "write"])]);
+    expect((await member.get(`/folders/policy?location=${home}&type=notes`)).policy).toHaveLength(1);
+    await setFolderPolicy(member, home, []);
+    const common = await makePath(member, "Common", ["b"]);
+    const moved = { location: common.location, destination_location: home, ...NOTEBOOK_FOLDERS };
+    expect((await member.put("/folders/move", moved)).folder.location).toBe(`${home}/b`);
+    const notebook = await member.post("/notebooks", { name: "n", location: `${home}/a` });
+    expect((await member.put(`/notebooks/${notebook.id}/move`, { location: home })).location).toBe(home);
+    expect(await locationsIn(account, `location=${home}`)).toEqual([]);
   });
 
   test("a name is unique in its location and tree, and case matters", async () => {

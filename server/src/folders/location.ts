@@ -1,6 +1,6 @@
 /**
  * Locations: `Common/a/b` and `Users/<e-mail>/a/b`. The roots `Common` and `Users/<e-mail>` have no rows; every member
- * has a home. Some old users have slashes in their e-mail addresses: no location names their homes.
+ * has a home. Some old users have slashes in their e-mail addresses: only in their own requests does a location name their home.
  */
 import { invalid } from "../lib/fault.ts";
 import { isLocationName } from "../lib/location-name.ts";
@@ -15,10 +15,13 @@ export interface Location {
 /** How many folders a path can have below its root. */
 export const MAX_DEPTH = 32;
 
-export function parseLocation(field: string, text: string): Location {
+/** The caller's own e-mail address can have slashes; any other ends at the first slash. */
+export function parseLocation(field: string, text: string, ownEmail: string): Location {
   const [root, ...rest] = text.split("/");
   if (root !== "Common" && root !== "Users") throw invalid(field, "must start with Common or Users/<e-mail>");
-  const email = root === "Common" ? null : (rest.shift() ?? "");
+  const ownParts = ownEmail.split("/").length;
+  const isOwn = rest.slice(0, ownParts).join("/").toLowerCase() === ownEmail.toLowerCase();
+  const email = root === "Common" ? null : rest.splice(0, isOwn ? ownParts : 1).join("/");
   if (email?.includes("@") === false) {
     throw invalid(field, "must name a member's home by e-mail address: Users/<e-mail>");
   }
