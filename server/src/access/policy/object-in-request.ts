@@ -33,7 +33,10 @@ export async function objectInRequest<Type extends ObjectType>(
   if (givenId === undefined) throw invalid("source_id", "is required");
   const id = typeof givenId === "string" && /^\d{1,16}$/.test(givenId.trim()) ? Number(givenId) : NaN;
   if (!Number.isSafeInteger(id)) {
-    throw invalid("source_id", "must be the id of an object, a whole number: its list shows it, such as GET clusters");
+    throw invalid(
+      "source_id",
+      "must be the id of an object, which is a whole number: lists such as GET clusters show it",
+    );
   }
   const finder = objectFinders[type];
   return { type, id, finder, missing: () => unknownObject(type, id), policyObject: await finder?.find(reader, id) };

@@ -84,7 +84,7 @@ describe("PUT object_policy/policy", () => {
     [{ source_type: undefined }, /^source_type is required/],
     [{ policy: undefined }, /^policy is required/],
     [{ source_type: "table" }, /^source_type must be one of note, cluster, scheduler, environment/],
-    [{ source_id: "abc" }, /^source_id must be .* its list shows it, such as GET clusters/],
+    [{ source_id: "abc" }, /^source_id must be .* lists such as GET clusters show it/],
     [{ policy: "not JSON" }, /^policy must be an array, or the JSON text of one/],
     [{ policy: '[{"access":"allow","action":["write"]}]' }, /^policy\[0\]\.action must be/],
     [{ policy: [{ access: "allow", action: ["write"] }] }, /^policy\[0\]\.action must be/],
@@ -117,7 +117,7 @@ describe("PUT object_policy/policy", () => {
         [foreign, 98_765_432].map((each) =>
           set([{ access: "allow" }, { access: "deny", action: ["all"], condition: { [list]: [each] } }]).refused(
             422,
-            new RegExp(`^policy\\[1\\]\\.condition\\.${list} must be ids of .* of the account`),
+            new RegExp(`^policy\\[1\\]\\.condition\\.${list} must contain only ids of .* of the account`),
           ),
         ),
       );

@@ -76,12 +76,15 @@ async function checkSubjects(tx: Tx, policy: Policy): Promise<void> {
     if (user !== undefined) {
       throw invalid(
         `policy[${index}].condition.svc_users`,
-        `must be ids of users of the account, as get_users shows them: ${user} is not`,
+        `must contain only ids of users of the account, as get_users shows them: there is no user ${user}`,
       );
     }
     const group = element.groups?.find((id) => groups.has(id));
     if (group !== undefined) {
-      throw invalid(`policy[${index}].condition.svc_groups`, `must be ids of groups of the account: ${group} is not`);
+      throw invalid(
+        `policy[${index}].condition.svc_groups`,
+        `must contain only ids of groups of the account: there is no group ${group}`,
+      );
     }
   }
 }

@@ -1,23 +1,23 @@
 /**
- * The rule of access as SQL, for lists and for checks of many objects: owners may use what they own; for others the
+ * The access rule as SQL, for lists and for checks of many objects: owners may use what they own; for others the
  * nearest policy with a verdict decides, and if there is none, their permissions. access-decision.ts has the same rule for
  * single objects and says what decided. Tests compare the two.
  *
- * A statement begins with the caller's verdicts, which an index on the callers that policies name finds. So the work
- * grows with the policies that concern the caller, and with the rows that are read until a page is full.
+ * Each statement first collects the verdicts of the policies that concern the caller, by an index on the callers that
+ * policies name. So its cost grows with those policies and with the rows that are read until a page is full.
  */
 import { folderAction, type FolderType, type ObjectType, type PolicyAction, type PolicySource } from "./policy.ts";
 import type { ReadScope } from "./read-scope.ts";
 import { matchingActions } from "./rules.ts";
 
 export interface RowAccess {
-  /** The beginning of the statement. Empty if no policy concerns the caller: then `mayUse` is `true`. */
+  /** The beginning of the statement. Empty if the scope is not filtered: then `mayUse` is `true`. */
   readonly with: string;
   /** The values of the parameters from `first` on. */
   readonly values: readonly unknown[];
   /** Whether the caller may use the row, which has an `owner_id`. The nearest verdict comes first. */
   mayUse(row: string, ...verdicts: readonly string[]): string;
-  /** The same for rows of others. */
+  /** The same, without regard to ownership. */
   isAllowed(...verdicts: readonly string[]): string;
   /** Whether the caller owns the row. */
   isOwned(row: string): string;
@@ -65,7 +65,10 @@ export function rowAccess(scope: ReadScope, { type, tree, action = "read" }: Obj
   };
 }
 
-/** Looks the id up in a hash table. A join would scan the verdicts for each row; `is true` prevents it. */
+/**
+ * `is true` makes PostgreSQL look the id up in a hash table. Without it, the planner would choose a join, which scans the
+ * verdicts for each row.
+ */
 function isIn(id: string, verdicts: string): string {
   return `(${id} in (select v.id from ${verdicts})) is true`;
 }
