@@ -2,8 +2,9 @@ import { insertBuiltInGroups } from "../access/groups/store.ts";
 import { insertMember } from "../access/members/store.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
+import { Fault } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
-import { insertAccount, type NewAccount } from "./store/new-account.ts";
+import { insertAccount, isUser, type NewAccount } from "./store/new-account.ts";
 
 /** The input for a new account, created by the API, the first start or the operator. */
 export interface NewAccountInput {
@@ -29,6 +30,14 @@ export async function createAccountWithAdmin(
   input: NewAccountInput,
   token = mintToken(),
 ): Promise<CreatedAccount> {
+  const { email } = input.admin;
+  if (email.includes("/") && !(await isUser(tx, email))) {
+    throw new Fault(
+      "invalid",
+      `${email} cannot be the e-mail address of a new user, because it contains a slash: choose another ` +
+        "(HEADGATE_ADMIN_EMAIL or --email).",
+    );
+  }
   const accountId = await insertAccount(tx, input.account, input.features);
   const groups = await insertBuiltInGroups(tx, accountId);
   const adminGroupId = groups.get("system-admin");

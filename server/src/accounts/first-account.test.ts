@@ -24,6 +24,22 @@ test("of several concurrent first starts one creates the operator's account, and
   expect(accounts).toMatchObject([{ users: 1, features: { ip_whitelisting: false, large_scripts: true } }]);
 });
 
+test("the first account is not created with an e-mail address that has a slash", async () => {
+  const { db } = given.app.services;
+  await db.system.query("delete from membership");
+  await db.system.query("delete from account");
+  const start = ensureFirstAccount(db, "ops/team@example.test", [], addDefaults, () => undefined);
+  await expect(start).rejects.toThrow(/^ops\/team@example.test cannot be .* contains a slash: .*HEADGATE_ADMIN_EMAIL/);
+  expect(await db.system.query("select id from account")).toEqual([]);
+});
+
+test("a user of an earlier version whose e-mail address has slashes can be the admin of a new account", async () => {
+  const email = "ops/team@example.test";
+  await given.member(await given.account(), { email });
+  const account = await given.account({ email });
+  expect((await account.get("/accounts/get_users")).users).toMatchObject([{ email }]);
+});
+
 test("no account is created if its token cannot be stored", async () => {
   const { db } = given.app.services;
   await db.system.query("delete from membership");

@@ -156,6 +156,7 @@ describe("accounts", () => {
     const before = await admin.json("accounts");
     const refusals = await Promise.all([
       admin.refused("account-create", "--name", "x", "--email", "no address"),
+      admin.refused("account-create", "--name", "x", "--email", "a/b@example.test"),
       admin.refused("account-create", "--name", "", "--email", "a@example.test"),
       admin.refused("account-create", "--email", "a@example.test"),
       admin.refused("account-create", "--name", "x", "--email", "a@example.test", "--features", "flying"),
@@ -163,6 +164,7 @@ describe("accounts", () => {
     ]);
     expect(refusals.map((text) => text.split("\n")[0])).toEqual([
       expect.stringContaining("e-mail address"),
+      expect.stringContaining("contains a slash"),
       expect.stringContaining("1 to 255 characters"),
       expect.stringContaining("--name"),
       expect.stringContaining("ip_whitelisting, aggressive_downscaling"),

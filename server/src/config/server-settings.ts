@@ -47,9 +47,9 @@ export const serverSettings = {
   }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",
-    description: "The e-mail address of the operator that the first start creates.",
-    allowed: "an e-mail address of at most 254 characters, without slashes",
-    parse: matching(/^(?=.{3,254}$)[^\s@,/]+@[^\s@,/]+$/),
+    description: "The e-mail address of the operator that the first start creates, without slashes.",
+    allowed: "an e-mail address of at most 254 characters",
+    parse: matching(/^(?=.{3,254}$)[^\s@,]+@[^\s@,]+$/),
     default: "admin@localhost",
   }),
   databaseUrl: derived({

@@ -69,6 +69,11 @@ export async function lockAndCountCreated(tx: Tx, userId: number): Promise<numbe
   return row?.accounts ?? 0;
 }
 
+/** Whether the installation has a user with this e-mail address. */
+export async function isUser(tx: Tx, email: string): Promise<boolean> {
+  return (await tx.query("select from app_user where lower(email) = lower($1)", [email])).length > 0;
+}
+
 /** Whether any account exists. Takes a lock: of two concurrent first starts, one creates the first account. */
 export async function lockAndHasAccounts(tx: Tx): Promise<boolean> {
   await tx.query("lock table account in share row exclusive mode");
