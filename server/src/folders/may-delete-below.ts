@@ -1,5 +1,4 @@
-import type { Caller } from "../access/caller.ts";
-import { isPermitted, type PermissionRow } from "../access/permission.ts";
+import { isPermitted, type PermissionRow, type Principal } from "../access/permission.ts";
 import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { ReadScope } from "../access/policy/read-scope.ts";
 import type { Tx } from "../db/database.ts";
@@ -12,7 +11,7 @@ import type { FolderRow } from "./store/folders.ts";
  */
 export async function mayDeleteBelow(
   tx: Tx,
-  { caller, scope }: { caller: Caller; scope: ReadScope },
+  { caller, scope }: { caller: Principal & { membershipId: number }; scope: ReadScope },
   { id, type: tree, rootHome }: FolderRow,
   below: readonly number[],
 ): Promise<boolean> {

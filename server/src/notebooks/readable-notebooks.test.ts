@@ -1,10 +1,17 @@
 /**
- * Lists show exactly the notebooks, dashboards and folders that the caller may view, whatever policies there are. The
- * tree and its policies are random, and the members have different rights.
+ * Lists show exactly the notebooks, dashboards and folders that the caller may view, whatever policies there are, and
+ * folders are deleted with exactly what the caller may delete. The tree and its policies are random, and the members have
+ * different rights.
  */
 import { beforeAll, describe, expect, test } from "vitest";
+import { listPrincipalsPage } from "../access/members/store.ts";
+import { authoriseEach } from "../access/policy/authorise.ts";
+import { OBJECT_PERMISSIONS } from "../access/policy/object-permissions.ts";
 import type { Policy, PolicySource } from "../access/policy/policy.ts";
 import { replacePolicy } from "../access/policy/store.ts";
+import { folderRefOf, policyObjectOf } from "../folders/find-by-location.ts";
+import { mayDeleteBelow } from "../folders/may-delete-below.ts";
+import { COLUMNS, type FolderRow } from "../folders/store/folders.ts";
 import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
@@ -44,7 +51,7 @@ function randomPolicy(): Policy {
     const subject = random(5);
     return {
       access: pick(["allow", "deny"] as const),
-      ...(subject === 0 && random(2) === 0 ? {} : { action: [pick(["read", "all", "update"])] }),
+      ...(subject === 0 && random(2) === 0 ? {} : { action: [pick(["read", "all", "write", "delete"])] }),
       ...(subject === 1 || subject === 2 ? { users: [pick(Object.values(members)).membershipId] } : {}),
       ...(subject >= 3 ? { groups: [pick(groupIds)] } : {}),
     };
@@ -57,8 +64,8 @@ async function fill(type: "notes" | "notebook_dashboards", table: "note" | "dash
   for (let made = 0; made < FOLDERS; made += 1) {
     const parent = folders.length > 0 && random(3) > 0 ? pick(folders) : null;
     const [folder] = await rows(
-      "insert into folder (type, name, parent_id, home_id) values ($1, $2, $3, $4) returning id",
-      [type, `f${made}`, parent, parent === null ? pick(homes) : null],
+      "insert into folder (type, name, parent_id, home_id, owner_id) values ($1, $2, $3, $4, $5) returning id",
+      [type, `f${made}`, parent, parent === null ? pick(homes) : null, pick(homes)],
     );
     if (folder !== undefined) folders.push(folder.id);
   }
@@ -75,7 +82,7 @@ async function fill(type: "notes" | "notebook_dashboards", table: "note" | "dash
     );
     if (object !== undefined) objects.push(object.id);
   }
-  for (const id of folders) if (random(6) === 0) await setPolicy("folder", id, randomPolicy());
+  for (const id of folders) if (random(4) === 0) await setPolicy("folder", id, randomPolicy());
   if (table === "note") for (const id of objects) if (random(6) === 0) await setPolicy("note", id, randomPolicy());
 }
 
@@ -112,7 +119,10 @@ const ROOT_POLICIES: Record<string, () => Policy> = {
 
 describe.each(Object.entries(ROOT_POLICIES))(`lists of seed ${SEED} %s`, (_, policy) => {
   beforeAll(async () => {
-    for (const type of ["notes", "notebook_dashboards"] as const) await setPolicy(`${type}_root`, 0, policy());
+    const [home] = Object.values(members);
+    for (const type of ["notes", "notebook_dashboards"] as const) {
+      for (const root of [0, home?.membershipId ?? 0]) await setPolicy(`${type}_root`, root, policy());
+    }
   });
 
   describe.each(Object.entries(LISTS))("%s", (list, { table, order, query }) => {
@@ -149,6 +159,49 @@ describe.each(Object.entries(ROOT_POLICIES))(`lists of seed ${SEED} %s`, (_, pol
       expect(Math.max(...counts)).toBeGreaterThan(5);
       expect(Math.min(...counts)).toBeLessThan(all.length);
       expect(counts.size).toBeGreaterThan(1);
+    });
+  });
+
+  test.each([
+    ["notes", "note"],
+    ["notebook_dashboards", "dashboard"],
+  ] as const)("folders of %s are deleted only with what the caller may delete", async (tree, type) => {
+    await given.app.services.db.asAccount(account.accountId, async (tx) => {
+      const users = await listPrincipalsPage(tx, 10, 0);
+      const folders = await tx.query<FolderRow>(
+        `select ${COLUMNS} from folder f where f.type = $1 and exists (select from ${type} where folder_id = f.id)`,
+        [tree],
+      );
+      const counts = new Set<number>();
+      for (const folder of folders) {
+        const contents = await tx.query<{ id: number; ownerId: number | null }>(
+          `select id, owner_id as "ownerId" from ${type} where folder_id = $1`,
+          [folder.id],
+        );
+        const decisions = [
+          await authoriseEach(tx, users, {
+            object: policyObjectOf(folder),
+            action: "write",
+            row: OBJECT_PERMISSIONS.folder.write,
+          }),
+        ];
+        for (const content of contents) {
+          const object = { type, ...content, folderRef: folderRefOf(folder) };
+          decisions.push(
+            await authoriseEach(tx, users, { object, action: "delete", row: OBJECT_PERMISSIONS[type].delete }),
+          );
+        }
+        const allowed = users.filter((_, index) => decisions.every((each) => each[index]?.decision.isAllowed));
+        const deletable: typeof users = [];
+        for (const caller of users) {
+          const scope = { ...caller, groupIds: [...caller.groupIds], isFiltered: true, byPermission: false };
+          // As if the folder lay directly below the deleted one.
+          if (await mayDeleteBelow(tx, { caller, scope }, { ...folder, id: 0 }, [folder.id])) deletable.push(caller);
+        }
+        expect(deletable, folder.name).toEqual(allowed);
+        counts.add(allowed.length);
+      }
+      expect(counts.size).toBeGreaterThan(2);
     });
   });
 });
