@@ -9,7 +9,7 @@ const plenty = room(10_000);
 
 /** Without a share, unless it is given. */
 function room(budgetMiB: number, more: Partial<NodeRoom> = {}): NodeRoom {
-  return { budgetMiB, shareMiB: Infinity, usedMiB: 0, usedBy: new Map(), ...more };
+  return { budgetMiB, shareMiB: Infinity, usedMiB: 0, usedBy: new Map(), serversBy: new Map(), ...more };
 }
 
 interface Asked {
@@ -170,16 +170,29 @@ describe("a command that waits for memory", () => {
     expect(idsOf(planned)).toEqual([large.id, first.id]);
   });
 
+  test("holds up none of its account while it has no room beside the warm servers that the account uses", () => {
+    const needs = ({ id }: Candidate): number => (id === large.id ? 200 : 50);
+    const startedBeside = (serverMiB: number, ...used: number[]): number[] => {
+      const beside = { ...roomOf(...used), serversBy: new Map([[1, serverMiB]]) };
+      return idsOf(plan([large, own], { room: beside, memoryOf: needs, waited: { [large.id]: 6000 } }));
+    };
+    expect(startedBeside(400, 400, 50)).toEqual([own.id]);
+    expect(startedBeside(300, 400, 50)).toEqual([]); // the rest of what the account uses are programs, which end
+    expect(startedBeside(400, 900)).toEqual([]); // the account is alone and may exceed its share
+    expect(startedBeside(850, 900)).toEqual([own.id]);
+  });
+
   test("holds up none of its account while it is larger than the share and could not start", () => {
-    const waited = { [large.id]: 6000 };
+    const neighbour = waiting(2);
+    const waited = { [large.id]: 6000, [neighbour.id]: 1 };
     const started = (others: Candidate[], ...used: number[]): number[] =>
       idsOf(plan([large, own, ...others], { room: roomOf(...used), memoryOf, waited }));
     expect(started([], 300, 101)).toEqual([own.id]); // other accounts use too much for it
     expect(started([], 300, 100)).toEqual([]);
     const capped = waiting(2, { accountRunning: 20 });
     expect(started([capped], 300, 100)).toEqual([]);
-    expect(started([waiting(2)], 300, 100)).toContain(own.id); // another account waits for its share
-    expect(started([waiting(2)])).toContain(own.id); // also on an idle node
+    expect(started([neighbour], 300, 100)).toContain(own.id); // another account waits for its share
+    expect(started([neighbour])).toContain(own.id); // also on an idle node
   });
 });
 
@@ -200,12 +213,22 @@ describe("the share of an account", () => {
     expect(accountsOf([...crowd, capped], half())).toHaveLength(8);
   });
 
-  test("is waited for by an account even behind a command that is larger than the node", () => {
+  test("counts an account as waiting even if a command that is larger than the node is ahead in its lane", () => {
     const crowd = Array.from({ length: 8 }, () => waiting(1));
     const huge = waiting(2);
     const memoryOf = ({ id }: Candidate): number => (id === huge.id ? 2000 : 100);
     const planned = plan([...crowd, huge, waiting(2)], { room: half(), memoryOf });
     expect(planned.claims.filter(({ candidate }) => candidate.accountId === 1)).toHaveLength(5);
+  });
+
+  test("does not count accounts whose command starts at once or waits only for what they use themselves", () => {
+    const large = waiting(1);
+    const [starts, waits] = [waiting(2), waiting(2)];
+    const memoryOf = ({ id }: Candidate): number => ({ [large.id]: 600, [waits.id]: 500 })[id] ?? 50;
+    const used = half({ usedMiB: 50, usedBy: new Map([[2, 50]]) });
+    const waited = { [large.id]: 3600, [waits.id]: 3600 };
+    expect(idsOf(plan([large, starts], { room: used, memoryOf, waited }))).toEqual([large.id, starts.id]);
+    expect(idsOf(plan([large, waits], { room: used, memoryOf, waited }))).toEqual([large.id]);
   });
 
   test("is the waiting reason of the commands that it holds back", () => {
@@ -244,7 +267,8 @@ describe("the share of an account", () => {
   ])("a command larger than the share %s", (_what, space, others, seconds, starts) => {
     const large = waiting(1);
     const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 100);
-    const planned = plan([large, ...others], { room: space, memoryOf, waited: { [large.id]: seconds } });
+    const waited = { ...Object.fromEntries(others.map(({ id }) => [id, 1])), [large.id]: seconds };
+    const planned = plan([large, ...others], { room: space, memoryOf, waited });
     expect(idsOf(planned).includes(large.id)).toBe(starts);
   });
 

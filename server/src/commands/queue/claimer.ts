@@ -132,13 +132,14 @@ export class Claimer {
 
   #roomBeside(runs: readonly HeldRun[]): NodeRoom {
     const { node, accountMemoryMiB, sharedMemory } = this.#options;
-    const usedBy = new Map(sharedMemory.inUseMiB());
+    const serversBy = sharedMemory.inUseMiB();
+    const usedBy = new Map(serversBy);
     let usedMiB = sharedMemory.reservedMiB();
     for (const { accountId, memoryMiB } of runs) {
       usedBy.set(accountId, (usedBy.get(accountId) ?? 0) + memoryMiB);
       usedMiB += memoryMiB;
     }
-    return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy };
+    return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy, serversBy };
   }
 
   #plan(candidates: readonly Candidate[], room: NodeRoom): ClaimPlan {

@@ -1,6 +1,6 @@
 /**
- * Which node takes a command: the rule "nodes" of `docs/command-states.md`. A command goes to the node that runs the
- * fewest commands of its cluster for its memory, and if that node has not taken it after a second, to any other.
+ * Which node takes a command: the rule "nodes" of `docs/command-states.md`. A command goes to the node that would run the
+ * fewest commands of its cluster in proportion to its memory. After a second, any other node may take it.
  */
 import type { Queryable } from "../../db/database.ts";
 import { listLoads, type Caps } from "../store/claims.ts";

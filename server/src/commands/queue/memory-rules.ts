@@ -2,14 +2,14 @@
  * Which command may take memory of this node: the rules "share" and "next" of `docs/command-states.md`.
  *
  * - A command starts when its memory is free and its account stays within its share of the node. The account may exceed
- *   its share while no other account runs commands or waits for its share here; if others only run, with a single command
- *   that has waited a minute.
- * - A command that has waited a minute for memory is next if it could start were its account to run nothing: no other
- *   command of its account takes memory before it. If it fits into the share beside those that run, the other accounts
- *   leave it its memory.
+ *   its share while no other account runs commands or waits for its share here; while others run commands but none waits,
+ *   it may do so with one command that has waited a minute, if it uses no other memory here.
+ * - A command that has waited a minute for memory is next if the warm servers that its account uses leave it room in the
+ *   share, or if it could start beside only them: no other command of its account takes memory before it. If it also fits
+ *   into the share beside all that its account runs, the other accounts leave its memory free.
  *
- * So a command that is no larger than the share starts sooner or later, whatever other accounts do. A larger one depends
- * on them, and holds up nothing while it could not start anyway.
+ * So a command that fits into the share beside its account's warm servers starts sooner or later, whatever other accounts
+ * submit. A larger one depends on them, and holds up only its lane while it could not start anyway.
  */
 import type { Candidate } from "../store/claims.ts";
 import { invalid } from "../../lib/fault.ts";
@@ -31,6 +31,8 @@ export interface NodeRoom {
   readonly usedMiB: number;
   /** The memory of running commands, by account. An account that runs commands without memory is listed with 0. */
   readonly usedBy: ReadonlyMap<number, number>;
+  /** The part of `usedBy` that is the memory of warm servers: queries may follow one another on them without a gap. */
+  readonly serversBy: ReadonlyMap<number, number>;
 }
 
 const NEXT_AFTER_MS = 60_000;
@@ -59,10 +61,11 @@ export class MemoryRules {
     this.#room = room;
     this.#usedBy = new Map(room.usedBy);
     this.#usedMiB = room.usedMiB;
-    const needing = heads.filter(({ memoryMiB }) => memoryMiB > 0 && memoryMiB <= room.budgetMiB);
-    const withinShare = needing.filter(({ memoryMiB }) => memoryMiB <= room.shareMiB);
-    this.#waiting = new Set(withinShare.map(({ candidate }) => candidate.accountId));
-    const next = needing.filter((head) => head.waitedMs >= NEXT_AFTER_MS && this.#couldStartAlone(head));
+    const needing = heads.filter(({ memoryMiB }) => memoryMiB > 0);
+    // It was refused before, and not because of what its own account uses.
+    const waiting = needing.filter((head) => head.waitedMs > 0 && this.#neededMiB(head) <= room.shareMiB);
+    this.#waiting = new Set(waiting.map(({ candidate }) => candidate.accountId));
+    const next = needing.filter((head) => head.waitedMs >= NEXT_AFTER_MS && this.#couldStartBesideServers(head));
     next.sort((one, other) => compareDue(one.candidate, other.candidate));
     for (const head of next) {
       const { accountId } = head.candidate;
@@ -92,25 +95,32 @@ export class MemoryRules {
   #shortage(id: number, accountId: number, memoryMiB: number, hasWaited: boolean): Shortage | undefined {
     const { budgetMiB, shareMiB } = this.#room;
     if (memoryMiB > budgetMiB) return "node";
-    if (this.#used(accountId) + memoryMiB > shareMiB && !this.#mayExceedShare(accountId, hasWaited)) return "share";
+    const usedMiB = this.#used(accountId);
+    if (usedMiB + memoryMiB > shareMiB && !this.#mayExceedShare(accountId, usedMiB, hasWaited)) return "share";
     const missingMiB = Math.max(0, this.#usedMiB + memoryMiB - budgetMiB);
     this.#missingMiB ||= missingMiB;
     if (missingMiB > 0) return "memory";
     return this.#isBeforeNext(id, accountId, memoryMiB) ? "next" : undefined;
   }
 
-  #mayExceedShare(accountId: number, hasWaited: boolean): boolean {
+  /** `usedMiB`: the memory that the account uses already. */
+  #mayExceedShare(accountId: number, usedMiB: number, hasWaited: boolean): boolean {
     if (this.#othersWait(accountId)) return false;
     const isAlone = this.#usedBy.size === (this.#usedBy.has(accountId) ? 1 : 0);
-    return isAlone || (hasWaited && this.#used(accountId) === 0);
+    return isAlone || (hasWaited && usedMiB === 0);
   }
 
-  #couldStartAlone({ candidate: { accountId }, memoryMiB }: LaneHead): boolean {
-    if (memoryMiB <= this.#room.shareMiB) return true;
-    return !this.#othersWait(accountId) && this.#othersLeave(accountId, memoryMiB);
+  /** Whether it could start once its account's programs have ended. If it is within the share, others make room for it. */
+  #couldStartBesideServers({ candidate: { accountId }, memoryMiB }: LaneHead): boolean {
+    const serversMiB = this.#room.serversBy.get(accountId) ?? 0;
+    if (serversMiB + memoryMiB <= this.#room.shareMiB) return true;
+    return this.#mayExceedShare(accountId, serversMiB, true) && this.#othersLeave(accountId, serversMiB + memoryMiB);
   }
 
-  /** Whether it would take memory before a command of its account that is next, or memory that others leave to such a one. */
+  /**
+   * Whether it would overtake the next command of its own account, or take memory that is left free for the next command
+   * of another account.
+   */
   #isBeforeNext(id: number, accountId: number, memoryMiB: number): boolean {
     const own = this.#next.get(accountId);
     if (own !== undefined && own.candidate.id !== id) return true;
