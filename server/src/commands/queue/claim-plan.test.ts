@@ -9,7 +9,8 @@ const plenty = room(10_000);
 
 /** Without a share, unless it is given. */
 function room(budgetMiB: number, more: Partial<NodeRoom> = {}): NodeRoom {
-  return { budgetMiB, shareMiB: Infinity, usedMiB: 0, usedBy: new Map(), serversBy: new Map(), ...more };
+  const nothing = { usedMiB: 0, usedBy: new Map(), serversBy: new Map(), opening: new Set<string>() };
+  return { budgetMiB, shareMiB: Infinity, ...nothing, ...more };
 }
 
 interface Asked {
@@ -297,6 +298,13 @@ test("memory that commands of one scope share is counted once", () => {
     [1, 0],
   ]);
   expect([...shortages.keys()]).toEqual([queries[3]?.id]);
+});
+
+test("memory of a scope is not needed again while the first command of the scope still starts its server", () => {
+  const need = () => ({ memoryMiB: 600, sharedBy: "a server" });
+  const starting = room(1000, { usedMiB: 600, usedBy: new Map([[1, 600]]), opening: new Set(["a server"]) });
+  const { claims } = plan([waiting(1)], { room: starting, memoryOf: need });
+  expect(claims).toMatchObject([{ memoryMiB: 0, isShared: true }]);
 });
 
 test("programs of about the same stated memory share a lane, and large ones are in none with small ones", () => {

@@ -49,7 +49,7 @@ export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanI
   const mayRun = ({ accountId, clusterId, clusterCap }: Candidate): boolean =>
     (accounts.get(accountId) ?? 0) < caps.perAccount &&
     (clusters.get(clusterId) ?? 0) < (clusterCap ?? caps.perCluster);
-  const shared = new Set<string>();
+  const shared = new Set(room.opening);
   const needOf = (candidate: Candidate): Need => {
     const need = memoryOf(candidate);
     if (typeof need === "number") return { memoryMiB: need, sharedBy: undefined };

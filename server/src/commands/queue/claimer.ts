@@ -74,6 +74,8 @@ export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
 export interface HeldRun {
   readonly accountId: number;
   readonly memoryMiB: number;
+  /** The key of the process that it shares with other commands. */
+  readonly sharedBy: string | undefined;
 }
 
 const NOTHING_PLANNED: ClaimPlan = { claims: [], shortages: new Map(), missingMiB: 0 };
@@ -134,12 +136,14 @@ export class Claimer {
     const { node, accountMemoryMiB, sharedMemory } = this.#options;
     const serversBy = sharedMemory.inUseMiB();
     const usedBy = new Map(serversBy);
+    const opening = new Set<string>();
     let usedMiB = sharedMemory.reservedMiB();
-    for (const { accountId, memoryMiB } of runs) {
+    for (const { accountId, memoryMiB, sharedBy } of runs) {
+      if (memoryMiB > 0 && sharedBy !== undefined) opening.add(sharedBy);
       usedBy.set(accountId, (usedBy.get(accountId) ?? 0) + memoryMiB);
       usedMiB += memoryMiB;
     }
-    return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy, serversBy };
+    return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy, serversBy, opening };
   }
 
   #plan(candidates: readonly Candidate[], room: NodeRoom): ClaimPlan {

@@ -71,7 +71,8 @@ const MAX_RELEASES = 5;
 export class ConductedRun {
   readonly claim: Claim;
   readonly accountId: number;
-  readonly memoryMiB: number;
+  /** The key of the process that it shares with other commands. */
+  readonly sharedBy: string | undefined;
   readonly isRestartable: boolean;
   readonly finished: Promise<RunEnd>;
   readonly #command: ClaimedCommand;
@@ -84,12 +85,13 @@ export class ConductedRun {
   #order: "run" | "end" | "cancel" | "abandon";
   #end: OrderedEnd | undefined;
   #live: LiveRun | undefined;
+  #isCountedByProcess = false;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
     this.accountId = command.accountId;
     this.#kind = services.kindOf(command);
-    this.memoryMiB = this.#kind.memory.sharedBy === undefined ? command.memoryMiB : 0;
+    this.sharedBy = this.#kind.memory.sharedBy?.(command);
     this.isRestartable = this.#kind.executor.isRestartable === true;
     this.#command = command;
     this.#services = services;
@@ -97,6 +99,12 @@ export class ConductedRun {
     this.#run = runOf(command, services);
     this.#order = command.status === "cancelling" ? "cancel" : "run";
     this.finished = this.#conduct();
+  }
+
+  /** If it shares a process, it counts the memory that it was claimed with only until the process is counted itself. */
+  get memoryMiB(): number {
+    this.#isCountedByProcess ||= this.sharedBy !== undefined && this.#kind.memory.reservedMiB(this.#command) === 0;
+    return this.#isCountedByProcess ? 0 : this.#command.memoryMiB;
   }
 
   cancel(): void {

@@ -33,6 +33,8 @@ export interface NodeRoom {
   readonly usedBy: ReadonlyMap<number, number>;
   /** The part of `usedBy` that is the memory of warm servers: queries may follow one another on them without a gap. */
   readonly serversBy: ReadonlyMap<number, number>;
+  /** The keys of shared processes that are not started yet; their memory is taken already. */
+  readonly opening: ReadonlySet<string>;
 }
 
 const NEXT_AFTER_MS = 60_000;

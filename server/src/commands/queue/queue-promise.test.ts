@@ -58,7 +58,7 @@ class SimulatedNode {
         accountRunning: byAccount.get(candidate.accountId)?.length ?? 0,
       })),
       caps: { perAccount: 20, perCluster: 20 },
-      room: { budgetMiB: 1000, shareMiB: 500, usedMiB, usedBy, serversBy },
+      room: { budgetMiB: 1000, shareMiB: 500, usedMiB, usedBy, serversBy, opening: new Set() },
       memoryOf: ({ id, accountId }) => {
         const each = waiting.get(id)?.submitted;
         if (each?.needs !== "query") return each === undefined ? 0 : memoryOf([each]);
