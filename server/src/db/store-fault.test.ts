@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { Client, Pool } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { Fault } from "../lib/fault.ts";
-import { isStoreUnavailable, storeFault } from "./store-fault.ts";
+import { isConnectionLost, isStoreUnavailable, storeFault } from "./store-fault.ts";
 
 /** A PostgreSQL that accepts connections and never answers. */
 async function silentServer(): Promise<{ host: string; port: number; connectionTimeoutMillis: number }> {
@@ -34,6 +34,12 @@ test("a PostgreSQL that accepts a connection and does not answer is unavailable"
     expect(isStoreUnavailable(error)).toBe(true);
     expect(storeFault(error)).toBeInstanceOf(Fault);
   }
+});
+
+test("a refused statement says nothing about PostgreSQL, even if its message quotes a text about a lost connection", () => {
+  const quoted = 'invalid input syntax for type integer: "connection terminated unexpectedly"';
+  const error = Object.assign(new Error(quoted), { code: "22P02" });
+  expect([isStoreUnavailable(error), isConnectionLost(error)]).toEqual([false, false]);
 });
 
 test("errors of the program are passed through", () => {

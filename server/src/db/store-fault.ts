@@ -90,7 +90,8 @@ export function isStoreUnavailable(error: unknown): boolean {
   const code = errorCode(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;
   if (code.length === 5 && UNAVAILABLE_STATES.some((state) => code.startsWith(state))) return true;
-  return UNAVAILABLE_TEXT.test(error.message);
+  // A message that comes with a code may quote what a user sent.
+  return code === "" && UNAVAILABLE_TEXT.test(error.message);
 }
 
 /** A fault of an account's external metastore can have the same code and cause: only the class tells them apart. */
@@ -104,7 +105,8 @@ export function isStoreUnavailableFault(error: unknown): boolean {
 /** Whether the connection ended before or during the statement, which may or may not have taken effect. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return LOST.has(errorCode(error)) || LOST_TEXT.test(error.message);
+  const code = errorCode(error);
+  return LOST.has(code) || (code === "" && LOST_TEXT.test(error.message));
 }
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
