@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DAY_MS, type Clock } from "../lib/clock.ts";
 import { deleteAuditBefore, deleteExpiredTokens, deleteIdempotencyBefore } from "./store.ts";
 
 export interface Retention {
@@ -8,7 +8,6 @@ export interface Retention {
 }
 
 const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 const BATCH = 1000;
 
 export async function pruneExpired(

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { DAY_MS, Moment, parseMoment, type GivenMoment } from "../http/moment.ts";
+import { Moment, parseMoment, type GivenMoment } from "../http/moment.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Id } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DAY_MS, type Clock } from "../lib/clock.ts";
 import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
 import { hasCommand, listHistory as selectHistory, type HistoryFilter } from "./store/history.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Database } from "../db/database.ts";
 import { findResult } from "../engines/arrow-result/spool-result.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DAY_MS, type Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { measureTree, removeTree } from "../processes/tree-removal/remove-tree.ts";
 import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
@@ -27,7 +27,6 @@ export interface PrunerOptions {
   readonly log: Log;
 }
 
-const DAY_MS = 24 * 3_600_000;
 /** Ends are not stored in their exact order, so the last minute is left for the next run. */
 const SETTLED_MS = 60_000;
 const BATCH = 200;

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { DAY_MS } from "../lib/clock.ts";
 import { invalid } from "../lib/fault.ts";
 
 /** An optional query field for the start or the end of a period. */
@@ -18,7 +19,6 @@ export interface GivenMoment {
   lengthMs: number;
 }
 
-export const DAY_MS = 24 * 60 * 60 * 1000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 

@@ -3,6 +3,8 @@ export interface Clock {
   now(): Date;
 }
 
+export const DAY_MS = 24 * 3_600_000;
+
 export const systemClock: Clock = { now: () => new Date() };
 
 /** §1: `YYYY-MM-DDTHH:MM:SSZ`, without fractions. */

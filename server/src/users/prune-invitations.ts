@@ -1,6 +1,6 @@
-import { DAY_MS, inBatches } from "../access/retention.ts";
+import { inBatches } from "../access/retention.ts";
 import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DAY_MS, type Clock } from "../lib/clock.ts";
 import { deleteInvitationsBefore } from "./store/invitations.ts";
 
 const ENDED_INVITATION_DAYS = 30;
