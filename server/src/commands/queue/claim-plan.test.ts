@@ -183,6 +183,15 @@ describe("a command that waits for memory", () => {
     expect(startedBeside(850, 900)).toEqual([own.id]);
   });
 
+  test("holds up nothing on a node that is smaller than the share while its account leaves it no room there", () => {
+    const needs = ({ id }: Candidate): number => (id === large.id ? 700 : 50);
+    const waited = { [large.id]: 6000 };
+    const unlimited = { ...roomOf(400, 50), shareMiB: Infinity };
+    expect(idsOf(plan([large, other], { room: unlimited, memoryOf: needs, waited }))).toEqual([other.id]);
+    const beside = { ...unlimited, serversBy: new Map([[1, 400]]) };
+    expect(idsOf(plan([large, own], { room: beside, memoryOf: needs, waited }))).toEqual([own.id]);
+  });
+
   test("holds up none of its account while it is larger than the share and could not start", () => {
     const neighbour = waiting(2);
     const waited = { [large.id]: 6000, [neighbour.id]: 1 };

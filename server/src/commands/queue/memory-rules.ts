@@ -65,7 +65,7 @@ export class MemoryRules {
     this.#usedMiB = room.usedMiB;
     const needing = heads.filter(({ memoryMiB }) => memoryMiB > 0);
     // It was refused before, and not because of what its own account uses.
-    const waiting = needing.filter((head) => head.waitedMs > 0 && this.#neededMiB(head) <= room.shareMiB);
+    const waiting = needing.filter((head) => head.waitedMs > 0 && this.#fitsShare(this.#neededMiB(head)));
     this.#waiting = new Set(waiting.map(({ candidate }) => candidate.accountId));
     const next = needing.filter((head) => head.waitedMs >= NEXT_AFTER_MS && this.#couldStartBesideServers(head));
     next.sort((one, other) => compareDue(one.candidate, other.candidate));
@@ -115,7 +115,7 @@ export class MemoryRules {
   /** Whether it could start once its account's programs have ended. If it is within the share, others make room for it. */
   #couldStartBesideServers({ candidate: { accountId }, memoryMiB }: LaneHead): boolean {
     const serversMiB = this.#room.serversBy.get(accountId) ?? 0;
-    if (serversMiB + memoryMiB <= this.#room.shareMiB) return true;
+    if (this.#fitsShare(serversMiB + memoryMiB)) return true;
     return this.#mayExceedShare(accountId, serversMiB, true) && this.#othersLeave(accountId, serversMiB + memoryMiB);
   }
 
@@ -127,9 +127,14 @@ export class MemoryRules {
     const own = this.#next.get(accountId);
     if (own !== undefined && own.candidate.id !== id) return true;
     // If commands of several accounts are next, the other accounts leave memory to the first of them only.
-    const first = [...this.#next.values()].find((head) => this.#neededMiB(head) <= this.#room.shareMiB);
+    const first = [...this.#next.values()].find((head) => this.#fitsShare(this.#neededMiB(head)));
     if (first === undefined || first.candidate.accountId === accountId) return false;
     return !this.#othersLeave(first.candidate.accountId, this.#neededMiB(first) + memoryMiB);
+  }
+
+  /** Whether an account may use so much memory whatever others do. A share may be larger than the node. */
+  #fitsShare(memoryMiB: number): boolean {
+    return memoryMiB <= Math.min(this.#room.shareMiB, this.#room.budgetMiB);
   }
 
   /** What the account of a command needs to run it beside those that run. */

@@ -1,4 +1,4 @@
-/** The promise of `docs/command-states.md`: a command that is no larger than its account's share starts sooner or later. */
+/** The promises of `docs/command-states.md` about the commands that start sooner or later. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Candidate } from "../store/claims.ts";
