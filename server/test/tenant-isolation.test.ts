@@ -4,6 +4,8 @@
  * other account has one of everything: tables, results, logs, stored objects. Generated from the endpoints' data; a new
  * path parameter only needs an object in `tenants.ts`.
  */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../src/routes.ts";
 import { storeCatalog } from "./support/catalog-rows.ts";
@@ -22,6 +24,7 @@ import {
   type Probe,
 } from "./support/tenant-probes.ts";
 import { accountTables, dumpTenant, fillTenant, linkStorage, type Tenant } from "./support/tenants.ts";
+import { waitForCommandEnd } from "./support/wait-for-command-end.ts";
 import { REVERTING_REQUESTS, withNewNames, WORKING_BODIES, WORKING_QUERIES } from "./support/working-requests.ts";
 
 const CONCURRENCY = 6;
@@ -40,7 +43,7 @@ beforeAll(async () => {
   await separateIds();
   const account = await given.account({ name: "victim-account", email: "victim-owner@example.test" });
   victim = await fillTenant(given, account, "victim");
-  await setNode("paused"); // the commands of the probes need not run, except copies: see below
+  await setNode("paused"); // the commands of the probes need not run
   linkStorage(own, victim, [
     { file: "link-to-victim-object.py", target: "victim-object.py" },
     { file: "link-to-absent-object.py", target: "absent-object.py" },
@@ -90,23 +93,41 @@ describe("of another account", () => {
 
 describe("a copy", () => {
   test("neither reads nor writes the other account's storage, however its location is written", async () => {
-    const { system } = given.app.services.db;
-    // The tests below start only what they submit.
-    await system.query("update command set due_at = now() + interval '1 day' where status = 'waiting'");
-    const copies = await system.query<{ id: number }>(
-      // The fields of a copy become quoted arguments, which its process reads like those of the third form.
-      `update command set due_at = now() where status = 'waiting' and kind = 's3distcp'
-          and command::text like '%victim-object.py''%' returning id`,
+    // Only the copies of this test and those of the tests below start.
+    await given.app.services.db.system.query(
+      "update command set due_at = now() + interval '1 day' where status = 'waiting'",
     );
-    expect(copies.length).toBeGreaterThanOrEqual(18);
     await setNode("active");
-    const ids = copies.map(({ id }) => id);
-    const undone = "select id from command where id = any ($1) and status in ('waiting', 'running')";
-    await expect.poll(() => system.query(undone, [ids]), { timeout: 120_000 }).toEqual([]);
-    const ends = await system.query("select distinct status from command where id = any ($1)", [ids]);
-    expect(ends).toEqual([{ status: "error" }]);
+    const object = own.objects.object ?? "";
+    const target = (name: string): string => `file://${own.storage}/copied-${name}/`;
+    const done = await runCopy({ src: object, dest: target("own") });
+    expect(done.status, done.log).toBe("done");
+    expect(readdirSync(join(own.storage, "copied-own"))).toEqual(["own-object.py"]);
+    const tries = locationProbes(own, victim).flatMap(({ foreign, unknown }, at) => [
+      { foreign, unknown, fields: (uri: string) => ({ src: uri, dest: target(`from-${at}`) }) },
+      { foreign, unknown, fields: (uri: string) => ({ src: object, dest: uri }) },
+    ]);
+    await inParallel(tries, CONCURRENCY, async ({ foreign, unknown, fields }) => {
+      const [found, absent] = [await runCopy(fields(foreign)), await runCopy(fields(unknown))];
+      // As a destination, `%2e%2e` is the name of a folder in the own storage: copies decode nothing.
+      const isOwnFolder = foreign.includes("%2e%2e") && fields(foreign).dest === foreign;
+      expect(found.status, foreign).toBe(isOwnFolder ? "done" : "error");
+      expect(found.log.replaceAll("victim-object.py", "absent-object.py"), foreign).toBe(absent.log);
+    });
+    expect(readdirSync(own.storage).filter((name) => name.startsWith("copied-"))).toEqual(["copied-own"]);
   });
 });
+
+async function runCopy(fields: { src: string; dest: string }): Promise<{ status: string; log: string }> {
+  const { id } = await own.account.post("/commands", {
+    command_type: "HadoopCommand",
+    sub_command: "s3distcp",
+    ...fields,
+  });
+  const { status } = await waitForCommandEnd(own.account, id);
+  const { error_log: log } = await own.account.get(`/commands/${id}/error_logs`);
+  return { status, log: log.replaceAll(TIMES, "").replaceAll(/\d+ B\/s/g, "") };
+}
 
 describe("a table refresh", () => {
   test("of another account's table behaves like one of a table that never existed", async () => {
