@@ -84,7 +84,7 @@ export class StandbyDriver extends Supervised<SparkScope> {
     try {
       await openRunnerClient(this.folder).waitForEnd(signal);
     } catch (error) {
-      const fields = { err: error, scope: this.key };
+      const fields = { err: error, place: this.key };
       if (!signal.aborted) this.#options.log.warn(fields, "the status of a standby driver cannot be read");
     }
   }

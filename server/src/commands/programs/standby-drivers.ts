@@ -55,7 +55,7 @@ export class StandbyDrivers {
       keyText: scopeKey,
       name: "a standby driver",
       startFailure: START_FAILED,
-      describe: ({ key: scope, folder }) => ({ scope, folder }),
+      describe: ({ key: scope, folder }) => ({ place: scope, folder }),
       log: options.log,
       onDeath: (standby) => this.#noteDeath(standby),
     });
@@ -88,7 +88,7 @@ export class StandbyDrivers {
       await moveStandby(standby.folder, attempt);
       return true;
     } catch (error) {
-      this.#options.log.warn({ err: error, scope }, "a standby driver could not be used");
+      this.#options.log.warn({ err: error, place: scope }, "a standby driver could not be used");
       void this.#supervisor.end(standby);
       return false;
     }
@@ -156,7 +156,7 @@ export class StandbyDrivers {
       await this.#supervisor.add(standby).ready.catch(() => this.#wants.delete(scopeKey(scope)));
     } catch (error) {
       this.#wants.delete(scopeKey(scope));
-      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, scope }, START_FAILED);
+      if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, place: scope }, START_FAILED);
     }
   }
 

@@ -9,7 +9,7 @@ import type { ProgramDriver } from "./program-driver.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
 
 /** No driver is ever started: there is no memory for it, or its launch is never prepared. */
-function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDrivers {
+function openStandbys(standby: NonNullable<ProgramDriver["standby"]>, log = pino({ enabled: false })): StandbyDrivers {
   return new StandbyDrivers({
     dataDir: "/nowhere",
     driver: { ...stubDriver, standby },
@@ -17,7 +17,7 @@ function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDr
     limits: { leaseFile: null, leaseSeconds: 1, logLimitBytes: 1, graceSeconds: 1, checkSeconds: 1 },
     allowance: UNLIMITED,
     orphan: null,
-    log: pino({ enabled: false }),
+    log,
     now: () => 0,
   });
 }
@@ -63,5 +63,16 @@ test("a driver that is being prepared does not delay the stop", async () => {
   await endProgram(standbys, 1);
   standbys.keepWithin({ freeMiB: 300, spareMiB: 300 });
   expect(isAsked).toBe(true);
+  await standbys.close();
+});
+
+test("a driver that cannot be prepared is logged with its place, by which operators filter", async () => {
+  const logged: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void logged.push(line) });
+  const standbys = openStandbys(() => Promise.reject(new Error("no metastore")), log);
+  await endProgram(standbys, 1);
+  standbys.keepWithin({ freeMiB: 300, spareMiB: 300 });
+  await vi.waitFor(() => expect(logged).toHaveLength(1));
+  expect(JSON.parse(logged[0] ?? "")).toMatchObject({ place: { accountId: 1, clusterId: 1, appId: null } });
   await standbys.close();
 });

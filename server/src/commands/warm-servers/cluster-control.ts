@@ -40,7 +40,7 @@ export function clusterControl({ db, servers, standbys, log, wake }: ControlOpti
         servers
           .startAhead(scope)
           .catch((error: unknown) =>
-            log.warn({ err: error, scope }, "a warm server could not be started ahead of the first query"),
+            log.warn({ err: error, place: scope }, "a warm server could not be started ahead of the first query"),
           );
       }
     },

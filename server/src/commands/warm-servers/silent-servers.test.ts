@@ -43,8 +43,10 @@ describe("a warm server that lives", () => {
   let connect: ScriptedConnect;
   let process: LivingProcess;
   let servers: WarmServers | undefined;
+  let logged: string[];
 
   beforeEach(async () => {
+    logged = [];
     dataDir = mkdtempSync(join(tmpdir(), "headgate-warm-"));
     const digest = contributionDigest(NOTHING_CONTRIBUTED);
     serverFolders(dataDir).make(SCOPE.accountId, NAME, { version: 1, place: SCOPE, digest, memoryMiB: 500 });
@@ -67,7 +69,7 @@ describe("a warm server that lives", () => {
       leaseFile: null,
       leaseSeconds: 60,
       orphan: null,
-      log: pino({ level: "silent" }),
+      log: pino({ base: null }, { write: (line: string) => void logged.push(line) }),
       openProcess: () => process,
       probes: { goodForMs: 0, everyMs },
     });
@@ -86,6 +88,8 @@ describe("a warm server that lives", () => {
     found.endSilent();
     await expect.poll(() => process.isStopped).toBe(true);
     expect(await found.reacquire(NAME, SCOPE)).toBeUndefined();
+    // Operators filter the log by this field.
+    expect(JSON.parse(logged.at(-1) ?? "{}")).toMatchObject({ place: SCOPE });
   });
 
   test("is not ended while it is unused", async () => {

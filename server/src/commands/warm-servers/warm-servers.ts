@@ -42,7 +42,7 @@ export class WarmServers {
     this.#supervisor = new Supervisor({
       keyText: scopeKey,
       name: "a warm server",
-      describe: ({ key: scope }) => ({ scope }),
+      describe: ({ key: scope }) => ({ place: scope }),
       log: options.log,
       onReady: (server) => this.#settleIn(server),
       onIdle: (server) => void server.makeSessions().catch(() => undefined),

@@ -16,7 +16,7 @@ describe("a line of the log for people", () => {
     expect(written((log) => log.info({ pid: 7, folder: "/x", none: null }, "took over"))).toBe(
       "took over (pid 7, folder /x)\n",
     );
-    expect(written((log) => log.info({ scope: { accountId: 1, appId: null } }, "ended"))).toBe("ended (accountId 1)\n");
+    expect(written((log) => log.info({ place: { accountId: 1, appId: null } }, "ended"))).toBe("ended (accountId 1)\n");
     expect(written((log) => log.debug("unheard"))).toBe("");
   });
 
