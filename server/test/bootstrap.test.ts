@@ -1,3 +1,7 @@
+/**
+ * bootstrap.mjs in its own checkout, with a stub of npm that records its calls and creates the files that npm would.
+ * The real npm needs a registry.
+ */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -6,10 +10,6 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-/**
- * bootstrap.mjs in its own checkout, with a stub of npm that records its calls and creates the files that npm would.
- * The real npm needs a registry.
- */
 const standInNpm = `
 import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 const [command, ...flags] = process.argv.slice(2);

@@ -1,3 +1,4 @@
+/** A node as a separate process, with an existing database; see `node-process.ts`. */
 import { flushCompileCache } from "node:module";
 import { pino } from "pino";
 import { startApp } from "../../src/app.ts";
@@ -8,7 +9,6 @@ import { withStubCopies } from "./stub-copy.ts";
 import { stubDriver } from "./stub-driver.ts";
 import { stubStandby } from "./stub-standby.ts";
 
-/** A node as a separate process, with an existing database; see `node-process.ts`. */
 const {
   CONNECTION = "{}",
   TEST_LOG = "silent",

@@ -1,7 +1,6 @@
+/** Opens connections to PostgreSQL for the databases of metastores, and classifies their errors. */
 import { Client, type ClientConfig } from "pg";
 import { errorCode } from "../../db/store-fault.ts";
-
-/** Opens connections to PostgreSQL for the databases of metastores, and classifies their errors. */
 
 const CONNECT_LIMIT_MS = 10_000;
 export const STATEMENT_LIMIT_MS = 60_000;

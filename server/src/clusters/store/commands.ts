@@ -1,6 +1,5 @@
-import type { Queryable, Tx } from "../../db/database.ts";
-
 /** The commands of a cluster, as far as this slice needs them. */
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /** No command of the account is claimed until the transaction ends: the queue takes the same lock. */
 export function lockClaims(tx: Tx): void {

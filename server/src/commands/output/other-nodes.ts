@@ -1,3 +1,4 @@
+/** The nodes that share the database. The files of a command are on the node that ran it. */
 import { hostname } from "node:os";
 import type { Queryable } from "../../db/database.ts";
 import type { RequestContext } from "../../http/endpoint.ts";
@@ -8,7 +9,6 @@ import { isLoopbackHost } from "../../lib/network-policy.ts";
 import { findAddress } from "../store/nodes.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 
-/** The nodes that share the database. The files of a command are on the node that ran it. */
 export interface OtherNodes {
   isHere(nodeId: string | null | undefined): boolean;
   /** Forwards the request to the node that ran the last attempt. Undefined: it is this node, or cannot be reached. */

@@ -1,8 +1,7 @@
+/** The SQL that finds commands for a node, claims them, and lists those that nodes hold. */
 import type { Queryable, Tx } from "../../db/database.ts";
 import { type RunnableCommand, CONFIGURED_HEAP } from "./command-row.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
-
-/** The SQL that finds commands for a node, claims them, and lists those that nodes hold. */
 
 export interface Candidate extends RunnableCommand {
   readonly lane: string;

@@ -1,7 +1,6 @@
+/** The SQL for copies: columns of a command that only they need. */
 import type { Queryable } from "../../db/database.ts";
 import type { RunnableCommand } from "./command-row.ts";
-
-/** The SQL for copies: columns of a command that only they need. */
 
 export interface StoredCopy extends Pick<RunnableCommand, "id" | "accountId" | "command" | "resolvedMacros"> {
   readonly attempt: number;

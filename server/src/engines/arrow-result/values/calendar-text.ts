@@ -1,8 +1,7 @@
+/** Dates and times in the proleptic Gregorian calendar, as java.time writes them. */
 import { COLON, MINUS, PLUS, POINT, SPACE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 import { isExactNumber, toBigInt, toNumber, writeDigits, writeNatural } from "./number-text.ts";
-
-/** Dates and times in the proleptic Gregorian calendar, as java.time writes them. */
 
 const DAY_SECONDS = 86_400;
 const ERA_DAYS = 146_097;

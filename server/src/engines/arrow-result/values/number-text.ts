@@ -1,7 +1,6 @@
+/** Numbers as Java prints them, because Spark's command line shows them so. */
 import { MINUS, POINT, ZERO } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
-
-/** Numbers as Java prints them, because Spark's command line shows them so. */
 
 const TWO_32 = 4_294_967_296;
 const PIECE = 100_000_000;
