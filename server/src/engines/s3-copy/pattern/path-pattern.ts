@@ -22,7 +22,8 @@ export function compilePathPattern(option: string, source: string): PathPattern 
   if (construct !== null) {
     throw new CopyArgumentError(`${option} uses ${construct}, which is not supported: write it in RE2 syntax.`);
   }
-  // Compiled alone first: an error quotes only what the user wrote, and `a)(b` is one.
+  // Compiled by itself first, so that an error quotes only what the user wrote, and `a)(b` is refused although it would be
+  // valid inside the group below.
   compile(option, source);
   const compiled = compile(option, String.raw`\A(?:${source})\z`);
   if (compiled.programSize() > LARGEST_PROGRAM) throw tooLarge(option);
