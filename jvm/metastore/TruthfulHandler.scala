@@ -55,7 +55,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
       catch { case failure: InvocationTargetException => throw failure.getCause }
     })
     // A message about an outage must not contain "JDOException": Spark's client would repeat the call.
-    seen.outage.fold(judged(answer, seen)) { cause =>
+    seen.outage.fold(outcomeOf(answer, seen)) { cause =>
       // A store that lost its connection may be in the middle of a transaction.
       try ThreadStore.release()
       catch { case NonFatal(_) => () }
@@ -67,7 +67,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
   }
 
   /** The outcome if there was no outage. */
-  private def judged(answer: Try[AnyRef], seen: DatabaseCall): Outcome = (answer, seen.failure) match {
+  private def outcomeOf(answer: Try[AnyRef], seen: DatabaseCall): Outcome = (answer, seen.failure) match {
     case (Failure(StoreFailure(failure)), _) =>
       if (seen.mayHaveChanged) Answer(failed(failure.toString)) else Conflict(failure)
     case (Failure(failure), Some(cause)) if isAbsence(failure) && !seen.mayHaveChanged =>

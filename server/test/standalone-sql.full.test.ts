@@ -11,7 +11,7 @@ import { startStandaloneCluster, type StandaloneCluster } from "./support/standa
 
 const OPTIONS = { timeout: 300_000, ...because(NO_EXECUTORS) };
 const PATIENCE = { timeout: 120_000, interval: 100 };
-const PLACE = { label: "standalone" };
+const CLUSTER = { label: "standalone" };
 /** Executors for one task each, which are released soon. */
 const sparkConfig = {
   "spark.executor.cores": "1",
@@ -69,7 +69,7 @@ describe.skipIf(executorsAreMissing)("a query on a standalone cluster", OPTIONS,
   it("creates tables that programs on the cluster can read", async () => {
     const program = `from pyspark.sql import SparkSession
 print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").first()[0])`;
-    const body = { command_type: "SparkCommand", language: "python", program, ...PLACE };
+    const body = { command_type: "SparkCommand", language: "python", program, ...CLUSTER };
     const { id } = await one.post("/commands", body);
     await ended(one, id, "done");
     expect((await one.get(`/commands/${id}/results`)).results).toBe("499500\n");
@@ -82,7 +82,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
   });
 
   it("keeps an executor with a part of the result until it is read", async () => {
-    const { id } = await submitSql(one, waitingResult(8), PLACE);
+    const { id } = await submitSql(one, waitingResult(8), CLUSTER);
     await ended(one, id, "done");
     expect(await idsOf(one, id)).toEqual(numbersTo(ROWS));
     await vi.waitFor(async () => expect(await cluster.executors()).toEqual([]), PATIENCE);
@@ -91,7 +91,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
   it("has every row once when two attempts of a task have stored them", async () => {
     const second = /Running task 0\.1 in stage/g;
     const before = cluster.executorLogs().match(second)?.length ?? 0;
-    const { id } = await submitSql(one, waitingResult(20), PLACE);
+    const { id } = await submitSql(one, waitingResult(20), CLUSTER);
     await ended(one, id, "done");
     expect(await idsOf(one, id)).toEqual(numbersTo(ROWS));
     expect(cluster.executorLogs().match(second)?.length).toBe(before + 1);
@@ -99,7 +99,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
 
   it("reports progress, and can be cancelled within a second", async () => {
     const sleepy = "select java_method('java.lang.Thread', 'sleep', 200L) as slept from range(0, 1000, 1, 1000)";
-    const { id } = await submitSql(one, sleepy, PLACE);
+    const { id } = await submitSql(one, sleepy, CLUSTER);
     await vi.waitFor(async () => expect((await one.get(`/commands/${id}`)).progress).toBeGreaterThan(0), PATIENCE);
     const from = performance.now();
     await one.put(`/commands/${id}`, { status: "kill" });
@@ -110,7 +110,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
   it("has every row once when an executor is killed and its stages are repeated", async () => {
     const spread = `select id, java_method('java.lang.Thread', 'sleep', 1L) as slept, repeat('x', 10) as x
       from (select /*+ repartition(8) */ id from range(0, 16000, 1, 4))`;
-    const { id } = await submitSql(one, spread, PLACE);
+    const { id } = await submitSql(one, spread, CLUSTER);
     const completed = async () => (await one.get(`/commands/${id}/jobs`))[0]?.job_stats.num_completed_tasks;
     await vi.waitFor(async () => expect(await completed()).toBeGreaterThan(4), PATIENCE);
     const [victim = 0] = await cluster.executors();
@@ -121,7 +121,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
   });
 
   it("fails with the reason when a part of the result is lost with an executor", async () => {
-    const { id } = await submitSql(one, waitingResult(8), PLACE);
+    const { id } = await submitSql(one, waitingResult(8), CLUSTER);
     const completed = async () => (await one.get(`/commands/${id}/jobs`))[0]?.job_stats.num_completed_tasks;
     await expect.poll(completed, PATIENCE).toBe(1);
     for (const executor of await cluster.executors()) process.kill(executor, "SIGKILL");
@@ -151,7 +151,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
   }
 
   async function run(account: AccountClient, sql: string): Promise<string> {
-    const { id } = await submitSql(account, sql, PLACE);
+    const { id } = await submitSql(account, sql, CLUSTER);
     await ended(account, id, "done");
     const { results } = await account.get(`/commands/${id}/results`);
     return results;

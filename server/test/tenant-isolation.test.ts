@@ -66,7 +66,7 @@ describe("of another account", () => {
         probes.filter((probe) => input.accepts(probe)).map((probe) => ({ input, probe })),
       );
       const unknowns = new Map<string, Promise<Reply>>();
-      /** Many probes share an unknown value, which is sent once in each place. */
+      /** Many probes share an unknown value, which is sent once for each input. */
       const sendUnknown = (input: ProbedInput, value: string): Promise<Reply> => {
         const key = `${input.name} ${value}`;
         const reply = unknowns.get(key) ?? send(endpoint, input, value);

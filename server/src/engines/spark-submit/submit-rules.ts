@@ -23,7 +23,7 @@ interface CheckedProperties {
   readonly memoryMiB: number | undefined;
 }
 
-interface CheckedField {
+interface CheckContext {
   /** The field that the words come from, for messages. */
   readonly field: string;
   /** Whether tasks run in the driver's own JVM. This affects which options are removed, never which are refused. */
@@ -31,12 +31,12 @@ interface CheckedField {
 }
 
 /** `arguments` of a program: options only. */
-export function checkArguments(words: readonly string[], checkedField: CheckedField): CheckedOptions {
-  const checked = check(words, checkedField);
+export function checkArguments(words: readonly string[], context: CheckContext): CheckedOptions {
+  const checked = check(words, context);
   const [stray] = checked.rest;
   if (stray !== undefined) {
     throw invalid(
-      checkedField.field,
+      context.field,
       `has ${quoted(stray)}, which is neither an option of spark-submit nor the value of one`,
     );
   }
@@ -44,15 +44,15 @@ export function checkArguments(words: readonly string[], checkedField: CheckedFi
 }
 
 /** A full command line; the word `spark-submit` in front may be left out. */
-export function checkCommandLine(words: readonly string[], checkedField: CheckedField): CheckedOptions {
+export function checkCommandLine(words: readonly string[], context: CheckContext): CheckedOptions {
   const [first = ""] = words;
-  const checked = check(SPARK_SUBMIT.test(first) ? words.slice(1) : words, checkedField);
+  const checked = check(SPARK_SUBMIT.test(first) ? words.slice(1) : words, context);
   const [application, ...others] = checked.rest;
-  if (application === undefined) throw invalid(checkedField.field, "names no program to run");
+  if (application === undefined) throw invalid(context.field, "names no program to run");
   const intended = others.find((word) => SPARK_SUBMIT.test(word) || APPLICATION.test(word));
   if (NO_APPLICATION.test(application) && intended !== undefined) {
     throw invalid(
-      checkedField.field,
+      context.field,
       `has ${quoted(application)} before ${quoted(intended)}: only options are allowed there`,
     );
   }
@@ -64,7 +64,7 @@ const APPLICATION = /\.(py|jar|R)$/i;
 /** Matches a word such as `sudo`, half of a value whose quotes are missing, or a shell variable assignment. */
 const NO_APPLICATION = /^((?!spark-internal$)[\w-]+|[A-Za-z_]\w*=.*)$/s;
 
-function check(words: readonly string[], { field, runsHere = true }: CheckedField): CheckedOptions {
+function check(words: readonly string[], { field, runsHere = true }: CheckContext): CheckedOptions {
   const { given: all, rest } = readSubmitOptions(words, field);
   const ignored = new Set<string>();
   const given = all.filter((option) => {
