@@ -54,8 +54,8 @@ export function unreadable(message: string): ConnectError {
   return new ConnectError({ kind: "failed", message, code: RESOURCE_EXHAUSTED });
 }
 
-/** Turns the error of a parser into one that says so. */
-export function parseError(error: unknown): ConnectError {
+/** Turns an error of the parser into a `ConnectError`. */
+export function unreadableBecauseOf(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return unreadable(`The Spark server sent a message that cannot be read: ${reason}`);

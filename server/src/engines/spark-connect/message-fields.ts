@@ -30,16 +30,17 @@ export function wireTypeOf(type: ScalarType | undefined): WireType {
 }
 
 /**
- * Walks along the fields of messages without creating anything. A position is that of a field in the bytes, its value is
- * where its tag ends.
+ * Walks through the fields of messages without creating objects. All positions are offsets in the bytes: a field starts
+ * with its tag, and its value starts where the tag ends.
  */
 export class MessageFields {
   readonly #bytes: Uint8Array;
   readonly #reader: BinaryReader;
-  /** Of the field that was visited last. */
+  /** The number of the field that was visited last. */
   number = 0;
   wireType: WireType = WireType.Varint;
-  value = 0;
+  /** Where the value of that field starts. */
+  valueStart = 0;
 
   constructor(bytes: Uint8Array) {
     // Parts of a Buffer are slower.
@@ -56,7 +57,7 @@ export class MessageFields {
     this.number = tag >>> 3;
     if (this.number === 0 || wireType === undefined) throw new Error(`illegal tag ${tag}`);
     this.wireType = wireType;
-    this.value = reader.pos;
+    this.valueStart = reader.pos;
     const end = this.#end();
     if (end > messageEnd) throw new Error(`field ${this.number} is longer than its message`);
     return end;
@@ -67,32 +68,32 @@ export class MessageFields {
     if (this.wireType !== wireType) throw new Error(`field ${this.number} has a wrong type`);
   }
 
-  /** Goes into the message that is this value, and returns where it ends. */
-  open(value: number): number {
-    this.#reader.pos = value;
+  /** Goes into the message that starts there, and returns where it ends. */
+  open(valueStart: number): number {
+    this.#reader.pos = valueStart;
     const length = this.#reader.uint32();
     return this.#reader.pos + length;
   }
 
-  /** Where the content begins of the message that was visited or opened last. */
-  get content(): number {
+  /** Where the content of the message starts that was visited or opened last. */
+  get contentStart(): number {
     return this.#reader.pos;
   }
 
-  text(value: number): string {
-    this.#reader.pos = value;
+  text(valueStart: number): string {
+    this.#reader.pos = valueStart;
     return this.#reader.string(true);
   }
 
-  integer(value: number | undefined): number | undefined {
-    if (value === undefined) return undefined;
-    this.#reader.pos = value;
+  integer(valueStart: number | undefined): number | undefined {
+    if (valueStart === undefined) return undefined;
+    this.#reader.pos = valueStart;
     return this.#reader.int32();
   }
 
-  flag(value: number | undefined): boolean {
-    if (value === undefined) return false;
-    this.#reader.pos = value;
+  flag(valueStart: number | undefined): boolean {
+    if (valueStart === undefined) return false;
+    this.#reader.pos = valueStart;
     return this.#reader.bool();
   }
 

@@ -1,14 +1,14 @@
 /**
  * Parses all messages of Spark Connect servers, whose code is the tenants'. The parser creates an object for each of
- * millions of empty submessages, so the wire format is checked first: the check walks along the fields that the parser
- * reads, creates nothing, and skips all other fields.
+ * millions of empty submessages, so the wire format is checked first: the check walks through the fields that the parser
+ * reads, creates no objects, and skips all other fields.
  *
  * Only Arrow data and schemas may be large: the check jumps over them, and the parser takes them as a view of the
  * message. `read-schema.ts` has the limits of schemas.
  */
 import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { type ConnectError, parseError, unreadable } from "./connect-error.ts";
+import { type ConnectError, unreadableBecauseOf, unreadable } from "./connect-error.ts";
 import { MessageFields, wireTypeOf } from "./message-fields.ts";
 import { costOfSchema } from "./read-schema.ts";
 
@@ -26,7 +26,7 @@ const USUAL_BYTES = 4 * KIB * KIB;
 
 export interface ReadMessage<M extends DescMessage> {
   readonly message: MessageShape<M>;
-  /** About microseconds: for its submessages and its schema, and for each KiB beyond the size of Spark's messages. */
+  /** The approximate cost in microseconds: for its submessages and its schema, and for each KiB beyond the size of Spark's messages. */
   readonly cost: number;
 }
 
@@ -36,7 +36,7 @@ export function readMessage<M extends DescMessage>(type: M, bytes: Uint8Array): 
     const cost = new MessageCheck(bytes).check(type) + Math.max(0, bytes.length - USUAL_BYTES) / KIB;
     return { message: fromBinary(type, bytes, { readUnknownFields: false }), cost };
   } catch (error) {
-    throw parseError(error);
+    throw unreadableBecauseOf(error);
   }
 }
 
@@ -69,8 +69,8 @@ class MessageCheck {
       fields.expect(field.wireType);
       if (field.message !== undefined) {
         this.#cost += 1;
-        this.#countBytes(fields.content - at);
-        this.#walk(field.message(), fields.content, next);
+        this.#countBytes(fields.contentStart - at);
+        this.#walk(field.message(), fields.contentStart, next);
       } else if (field.isSchema) this.#cost += costOfSchema(next - at);
       else if (!field.isRows) this.#countBytes(next - at);
     }

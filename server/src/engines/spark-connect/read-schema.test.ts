@@ -201,6 +201,12 @@ describe("a schema", () => {
     expect(read(deepSchema(100))).toHaveLength(1);
     expect(() => read(deepSchema(101))).toThrow("a schema of more than 100 levels");
   });
+
+  it("has the last value of a field that is sent twice", () => {
+    const twice = [ofType(LONG), field(NAME, Buffer.from("a")), field(NAME, Buffer.from("b"))];
+    const type = field(DATA_TYPE, Buffer.concat([field(INTEGER, empty), field(STRING, empty)]));
+    expect(readSchema(column(...twice, type))).toEqual([{ name: "b", type: { kind: "string" }, nullable: false }]);
+  });
 });
 
 describe("a geometry or a geography in a schema", () => {
@@ -214,8 +220,8 @@ describe("a geometry or a geography in a schema", () => {
   });
 });
 
-describe("what Spark does not send in a schema", () => {
-  it("is refused if it is cut anywhere", () => {
+describe("a malformed schema", () => {
+  it("is refused wherever it is truncated", () => {
     const whole = withColumn({ case: "map", value: { keyType: { kind: { case: "string", value: {} } } } });
     for (let length = 0; length < whole.length; length += 1) {
       expect(refusal(whole.subarray(0, length)), `${length} bytes`).not.toBe("");
@@ -234,9 +240,9 @@ describe("what Spark does not send in a schema", () => {
   });
 
   it.each([
-    ["a type of no kind", column(field(DATA_TYPE, empty)), "a column of an unknown type: none"],
-    ["a type of a future kind", column(ofType(FUTURE)), "a column of an unknown type: none"],
-    ["a column without a type", column(field(NAME, empty)), "a column of an unknown type: none"],
+    ["a type of no kind", column(field(DATA_TYPE, empty)), "a column of a type that Headgate does not know"],
+    ["a type of a future kind", column(ofType(FUTURE)), "a column of a type that Headgate does not know"],
+    ["a column without a type", column(field(NAME, empty)), "a column of a type that Headgate does not know"],
     ["a name that is a number", column(number(NAME, 1), ofType(LONG)), "field 1 has a wrong type"],
     ["a flag with a length", column(field(NULLABLE, empty), ofType(LONG)), "field 3 has a wrong type"],
     ["a kind that is a number", column(field(DATA_TYPE, number(INTEGER, 0))), "field 6 has a wrong type"],
@@ -249,11 +255,5 @@ describe("what Spark does not send in a schema", () => {
     ["fields that are unknown", column(emptyMessages(METADATA, 200_000)), "a schema of more than 20000 fields"],
   ])("is refused: %s", (_, schema, message) => {
     expect(refusal(schema)).toContain(message);
-  });
-
-  it("counts as sent last if it is sent twice", () => {
-    const twice = [ofType(LONG), field(NAME, Buffer.from("a")), field(NAME, Buffer.from("b"))];
-    const type = field(DATA_TYPE, Buffer.concat([field(INTEGER, empty), field(STRING, empty)]));
-    expect(readSchema(column(...twice, type))).toEqual([{ name: "b", type: { kind: "string" }, nullable: false }]);
   });
 });

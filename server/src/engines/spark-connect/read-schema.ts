@@ -1,9 +1,9 @@
 /**
  * Reads the schema of a result from its bytes, because protobuf's parser would create three objects for each column. A
- * repeated field counts each time, but only the last one is read.
+ * field that is sent several times counts towards the limits each time; its last value is used.
  */
 import { WireType } from "@bufbuild/protobuf/wire";
-import { type ConnectError, parseError, unreadable } from "./connect-error.ts";
+import { type ConnectError, unreadableBecauseOf, unreadable } from "./connect-error.ts";
 import { MessageFields, wireTypeOf } from "./message-fields.ts";
 import {
   DataType_StructFieldSchema,
@@ -14,18 +14,18 @@ import {
 import { dayTimeUnits, type SparkField, type SparkType, yearMonthUnits } from "./spark-type.ts";
 
 const KIB = 1024;
-/** Without what is skipped, such as the metadata of columns. */
+/** Skipped fields, such as the metadata of columns, do not count. */
 const MAX_BYTES = 2 * KIB * KIB;
 /** Columns, fields of structs, elements of arrays, keys and values of maps. */
 const MAX_FIELDS = 20_000;
 const MAX_LEVELS = 100;
-/** On the wire. Spark writes at most nine for a field of the schema. */
-const MAX_PARTS = 10 * MAX_FIELDS;
+/** The protobuf fields of the whole message. Spark writes at most nine of them for each field of the schema. */
+const MAX_WIRE_FIELDS = 10 * MAX_FIELDS;
 
-/** A column has at least nine bytes. */
+/** Less than the nine bytes of the smallest column, so that the cost is never too low. */
 const BYTES_PER_FIELD = 8;
 
-/** About microseconds for reading a schema of that size and for what is done with the columns then. */
+/** The approximate cost, in microseconds, of reading a schema of this size and processing its columns. */
 export function costOfSchema(bytes: number): number {
   return Math.min(bytes / BYTES_PER_FIELD, MAX_FIELDS);
 }
@@ -37,7 +37,7 @@ export function readSchema(bytes: Uint8Array): readonly SparkField[] {
     if (type.kind !== "struct") throw unreadable(`A result of type ${type.kind} has no columns`);
     return type.fields;
   } catch (error) {
-    throw parseError(error);
+    throw unreadableBecauseOf(error);
   }
 }
 
@@ -106,14 +106,14 @@ const NULLABLE = DataType_StructFieldSchema.field.nullable.number;
 class SchemaReader {
   readonly #fields: MessageFields;
   #types = 0;
-  #parts = 0;
+  #wireFields = 0;
   #byteCount = 0;
 
   constructor(bytes: Uint8Array) {
     this.#fields = new MessageFields(bytes);
   }
 
-  /** `level`: how many types are around it. */
+  /** `level`: how many types enclose this one. */
   read(start: number, end: number, level: number): SparkType {
     this.#types += 1;
     // The whole result is a type, too.
@@ -121,16 +121,16 @@ class SchemaReader {
     if (level > MAX_LEVELS) throw tooLarge(`${MAX_LEVELS} levels`);
     const fields = this.#fields;
     let kind: Kind | undefined;
-    let value = 0;
+    let valueStart = 0;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
       const found = kinds.get(fields.number);
       if (found === undefined) continue;
       fields.expect(WireType.LengthDelimited);
       kind = found;
-      value = fields.value;
+      valueStart = fields.valueStart;
     }
-    return this.#typeOf(kind, value, level);
+    return this.#typeOf(kind, valueStart, level);
   }
 
   #typeOf(kind: Kind | undefined, message: number, level: number): SparkType {
@@ -182,8 +182,10 @@ class SchemaReader {
       }
       default: {
         const plain = kind === undefined ? undefined : plainTypes[kind];
-        if (plain === undefined)
-          throw unreadable(`The Spark server sent a column of an unknown type: ${kind ?? "none"}`);
+        if (plain === undefined) {
+          const name = kind === undefined ? "" : `: ${kind}`;
+          throw unreadable(`The Spark server sent a column of a type that Headgate does not know${name}`);
+        }
         return plain;
       }
     }
@@ -193,11 +195,11 @@ class SchemaReader {
     const fields = this.#fields;
     const found: SparkField[] = [];
     const end = fields.open(message);
-    for (let at = fields.content; at < end;) {
+    for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
       if (fields.number !== FIELDS) continue;
       fields.expect(WireType.LengthDelimited);
-      found.push(this.#structField(fields.content, at, level));
+      found.push(this.#structField(fields.contentStart, at, level));
     }
     return found;
   }
@@ -211,19 +213,19 @@ class SchemaReader {
       at = this.#visit(at, end);
       if (fields.number === NAME) {
         fields.expect(WireType.LengthDelimited);
-        name = fields.value;
+        name = fields.valueStart;
       } else if (fields.number === DATA_TYPE) {
         fields.expect(WireType.LengthDelimited);
-        type = fields.value;
+        type = fields.valueStart;
       } else if (fields.number === NULLABLE) {
         fields.expect(WireType.Varint);
-        nullable = fields.value;
+        nullable = fields.valueStart;
       }
     }
     return { name: this.#text(name) ?? "", type: this.#type(type, level), nullable: this.#fields.flag(nullable) };
   }
 
-  /** Spark omits the widest units. */
+  /** An absent field means the widest unit, which Spark omits. */
   #units<U extends string>(message: number, fields: readonly WantedField[], all: readonly U[]): { from: U; to: U } {
     const [startField, endField] = this.#find(message, fields);
     const [start, end] = [this.#fields.integer(startField) ?? 0, this.#fields.integer(endField) ?? all.length - 1];
@@ -239,23 +241,23 @@ class SchemaReader {
     const fields = this.#fields;
     const found: (number | undefined)[] = [];
     const end = fields.open(message);
-    for (let at = fields.content; at < end;) {
+    for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
       for (let index = 0; index < wantedFields.length; index += 1) {
         const field = wantedFields[index];
         if (field?.number !== fields.number) continue;
         fields.expect(field.wireType);
-        found[index] = fields.value;
+        found[index] = fields.valueStart;
       }
     }
     return found;
   }
 
   #visit(at: number, end: number): number {
-    this.#parts += 1;
-    if (this.#parts > MAX_PARTS) throw tooLarge(`${MAX_FIELDS} fields`);
+    this.#wireFields += 1;
+    if (this.#wireFields > MAX_WIRE_FIELDS) throw tooLarge(`${MAX_FIELDS} fields`);
     const next = this.#fields.visit(at, end);
-    this.#countBytes(this.#fields.content - at);
+    this.#countBytes(this.#fields.contentStart - at);
     return next;
   }
 
@@ -267,13 +269,13 @@ class SchemaReader {
   #type(message: number | undefined, level: number): SparkType {
     if (message === undefined) return this.#typeOf(undefined, 0, level);
     const end = this.#fields.open(message);
-    return this.read(this.#fields.content, end, level + 1);
+    return this.read(this.#fields.contentStart, end, level + 1);
   }
 
   #text(at: number | undefined): string | undefined {
     if (at === undefined) return undefined;
     const end = this.#fields.open(at);
-    this.#countBytes(end - this.#fields.content);
+    this.#countBytes(end - this.#fields.contentStart);
     return this.#fields.text(at);
   }
 }
