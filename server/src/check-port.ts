@@ -1,7 +1,7 @@
 /**
  * The port is checked before a start creates anything, so that a first start on a taken port leaves no data directory
- * behind. The check is skipped if a server of this data directory, which its lock reports, or the port holder of an
- * earlier one, which hands the port over, may have it.
+ * behind. The check is skipped if Headgate itself may hold the port: a running server of this data directory, whose pid
+ * the start reports, or the port holder of an earlier server, which hands the port over.
  */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -16,7 +16,7 @@ import { FAMILY_MISSING, listenAddresses } from "./lib/listen-addresses.ts";
 /** Throws a fault that says what to do if the port cannot be opened. */
 export async function checkPort({ dataDir, host, port }: Pick<Config, "dataDir" | "host" | "port">): Promise<void> {
   if (port === 0 || existsSync(join(dataDir, HOLDER_SOCKET)) || findDataDirHolder(dataDir) !== undefined) return;
-  await explainListening({ host, port }, async () => {
+  await explainListenError({ host, port }, async () => {
     for (const [index, address] of listenAddresses(host).entries()) {
       const listener = createServer();
       try {
@@ -33,7 +33,7 @@ export async function checkPort({ dataDir, host, port }: Pick<Config, "dataDir" 
  * Turns an error of the operating system about an address into a fault that says what to do. `takenHint` is added if
  * the port is in use.
  */
-export async function explainListening<T>(
+export async function explainListenError<T>(
   { host, port }: Pick<Config, "host" | "port">,
   work: () => Promise<T>,
   takenHint = "",
@@ -41,7 +41,7 @@ export async function explainListening<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || !isOfListening(error)) throw error;
+    if (!(error instanceof Error) || !("code" in error) || !isListenError(error)) throw error;
     const cure = LISTEN_CURES[String(error.code)]?.(port);
     if (cure === undefined) throw error;
     const hint = error.code === "EADDRINUSE" ? takenHint : "";
@@ -66,6 +66,6 @@ const LISTEN_CURES: Readonly<Record<string, ((port: number) => string) | undefin
 };
 
 /** Access to a file may be denied with the same code. */
-function isOfListening(error: Error): boolean {
+function isListenError(error: Error): boolean {
   return "syscall" in error && ["listen", "bind", "getaddrinfo"].includes(String(error.syscall));
 }

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { ensureFirstAccount, type FirstAccount } from "./accounts/first-account.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { startApp, type App, type AppOptions } from "./app.ts";
-import { checkPort, explainListening, HOLDER_HINT } from "./check-port.ts";
+import { checkPort, explainListenError, HOLDER_HINT } from "./check-port.ts";
 import { adminTokenFile, exposureWarning, type Config } from "./config.ts";
 import { lockDataDir } from "./db/embedded/data-dir-lock.ts";
 import { migrate, type Migration } from "./db/migrate.ts";
@@ -76,7 +76,7 @@ export async function start(
         sockets: await port.sockets(),
         signal: stop,
       });
-    const app = await explainListening(config, serve, HOLDER_HINT);
+    const app = await explainListenError(config, serve, HOLDER_HINT);
     let everything = false;
     undo.defer(() => app.stop(hurry, { everything }));
     await port.serve(true);
@@ -138,7 +138,7 @@ function tellOperators(config: Config, url: string, log: Log): void {
   } catch (error) {
     log.warn(
       { err: error },
-      "admin settings and admin status cannot show this server: its description was not written",
+      "running-server.json was not written: admin settings and admin status cannot show this server",
     );
   }
 }

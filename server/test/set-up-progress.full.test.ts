@@ -109,7 +109,7 @@ describe.skipIf((await findPip()) === undefined)("the set-up", because(howToInst
     ]);
   });
 
-  test("goes on with the download if a wheel is larger for this platform", async () => {
+  test("still shows the download if this platform's wheel is larger than stated", async () => {
     const folder = temporaryDataDir();
     onTestFinished(() => folder.remove());
     const sha256 = "0".repeat(64);

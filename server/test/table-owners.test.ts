@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { repositoryDir } from "./support/repository-dir.ts";
 import { sourceStrings } from "./support/source-strings.ts";
 import { tablesIn, type TableUse } from "./support/sql-tables.ts";
-import { TABLES, TABLES_AS_VALUES } from "./table-owners.ts";
+import { TABLES, INTERPOLATED_TABLES } from "./table-owners.ts";
 
 const source = join(repositoryDir, "server/src");
 const schema = readFileSync(join(source, "db/schema.sql"), "utf8");
@@ -27,10 +27,10 @@ const inCode: FoundUse[] = sourceStrings(source).flatMap(({ file, text, property
   return uses.map((use) => ({ ...use, folder: folderOf(file), where: file }));
 });
 
-const asValues: FoundUse[] = inCode.filter(({ table }) => table.includes("{"));
+const interpolated: FoundUse[] = inCode.filter(({ table }) => table.includes("{"));
 
-const throughValues: FoundUse[] = asValues.flatMap((use) =>
-  (TABLES_AS_VALUES[use.where]?.[use.table] ?? []).map((table) => ({ ...use, table })),
+const throughInterpolation: FoundUse[] = interpolated.flatMap((use) =>
+  (INTERPOLATED_TABLES[use.where]?.[use.table] ?? []).map((table) => ({ ...use, table })),
 );
 
 /** The bodies of views and functions belong to their owners. */
@@ -42,7 +42,7 @@ const inSchema: FoundUse[] = schema.split("\n\n").flatMap((block) =>
   }),
 );
 
-const all = [...inCode, ...throughValues, ...inSchema];
+const all = [...inCode, ...throughInterpolation, ...inSchema];
 
 function sortedSet(values: readonly string[]): string[] {
   return [...new Set(values)].toSorted();
@@ -75,11 +75,11 @@ test("other folders read exactly the tables that the list allows them", () => {
   expect(sortedSet(found)).toEqual(allowed.toSorted());
 });
 
-test("the list has all SQL that gets the name of a table as a value", () => {
-  const listed = Object.entries(TABLES_AS_VALUES).flatMap(([file, expressions]) =>
+test("the list has all SQL whose table name is interpolated", () => {
+  const listed = Object.entries(INTERPOLATED_TABLES).flatMap(([file, expressions]) =>
     Object.keys(expressions).map((expression) => `${file}: ${expression}`),
   );
-  expect(sortedSet(asValues.map((use) => `${use.where}: ${use.table}`))).toEqual(listed.toSorted());
+  expect(sortedSet(interpolated.map((use) => `${use.where}: ${use.table}`))).toEqual(listed.toSorted());
 });
 
 test("the scan understands all SQL of the source and the schema", () => {
@@ -138,12 +138,12 @@ describe("the scan", () => {
     "select id, x, api_token where true",
     "select from account where name = '",
     "api_token t join x",
-  ])("does not pretend to understand %s", (sql) => {
+  ])("reports as unclear: %s", (sql) => {
     expect(scan(sql).some((use) => use.startsWith("unclear"))).toBe(true);
   });
 
   test.each(["From the account's app", "must be an integer from {least} to {most}", "Update account settings", "join"])(
-    "takes prose for prose: %s",
+    "finds no tables in prose: %s",
     (text) => {
       expect(scan(text)).toEqual([]);
     },

@@ -1,7 +1,7 @@
 /**
- * Who owns a table. Only the owner, a folder of `server/src`, writes it; the folders in `readers` name it in their SQL,
- * for the reason given. Locking a row is a reading. Rows that a foreign key deletes with another row have no writer here.
- * Migrations may write everything. `table-owners.test.ts` compares this list with the SQL.
+ * The owner of each table. Only the owner, a folder of `server/src`, writes it; the folders in `readers` name it in their
+ * SQL, for the reason given. Locking a row counts as reading it. Rows that a foreign key deletes together with another row
+ * are not counted as written. Migrations may write everything. `table-owners.test.ts` compares this list with the SQL.
  */
 export interface OwnedTable {
   readonly owner: string;
@@ -120,10 +120,8 @@ export const TABLES: Readonly<Record<string, OwnedTable>> = {
   },
 };
 
-/**
- * SQL that gets the name of a table as a value: how the name is written, by file, and the tables that it can be.
- */
-export const TABLES_AS_VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+/** SQL with an interpolated table name: by file and expression, the tables that the expression can stand for. */
+export const INTERPOLATED_TABLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   // a part of the same statement
   "access/policy/row-access.ts": { "{verdicts}": [] },
   "access/policy/store.ts": { "{owned}": ["cluster", "dashboard", "folder", "note"] },

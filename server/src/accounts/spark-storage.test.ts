@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("an account without keys gets our provider only if the Spark of this node can load it", async () => {
+test("an account without keys gets the provider NoAccountKeys only if the Spark of this node can load it", async () => {
   const [account] = await db.system.query<{ id: number }>("insert into account (name) values ('a') returning id");
   const providersIf = async (hasS3a: boolean): Promise<string | undefined> => {
     const keys = new KeyRing([newKey([])], () => []);

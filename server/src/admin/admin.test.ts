@@ -375,7 +375,7 @@ describe("break-glass-token", () => {
     expect(second.stderr).not.toContain(file);
     await first.get("/account");
     const replaced = await replace();
-    expect(replaced.stderr).toContain("--hours <n> would have kept the previous token");
+    expect(replaced.stderr).toContain("With --hours <n>, the previous token would have stayed valid");
     expect(replaced.stderr).toContain(`${file} contains the previous token, which is no longer valid`);
     const again = await replace();
     expect(again.stderr).not.toContain(file);

@@ -102,7 +102,7 @@ function fileHolds(path: string, sha256: Buffer): boolean {
 
 function lifetime({ hours }: Options): string {
   return hours === undefined
-    ? "It replaces the user's previous token, which every open shell and script now has to exchange for it. " +
-        "--hours <n> would have kept the previous token."
+    ? "It replaces the user's previous token: update every shell and script that uses that one. " +
+        "With --hours <n>, the previous token would have stayed valid."
     : `It expires in ${hours} hours; the previous one stays valid.`;
 }

@@ -12,7 +12,7 @@ export const listClusterAccess = operation({
   id: "cluster_access",
   summary: "List who may run commands on a cluster",
   description:
-    "The users of the account in pages, each with the reason. The caller must be allowed to set the policy of the cluster.",
+    "The users of the account in pages, each with the reason for the decision. The caller must be allowed to set the policy of the cluster.",
   tag: "Clusters",
   method: "GET",
   paths: { v2: "/clusters/:cluster_id/access" },

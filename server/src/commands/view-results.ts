@@ -11,7 +11,8 @@ import type { CommandOutcome } from "./store/outcome.ts";
 
 const Results = Type.Object({
   inline: Type.Boolean({
-    description: "Whether the results are in this reply: those under 20 MiB are, or under HEADGATE_INLINE_RESULT_LIMIT",
+    description:
+      "Whether the results are in this reply. They are if they are smaller than HEADGATE_INLINE_RESULT_LIMIT (20 MiB by default)",
   }),
   results: Type.Optional(
     Type.String({
@@ -28,7 +29,7 @@ export const viewResults = operation({
   id: "command_results",
   summary: "Read the results of a command",
   description:
-    "The results of a script with several statements are those of the last one that returns rows. A program's output is available after a failure or a cancel, too.",
+    "The results of a script with several statements are those of the last one that returns rows. The output of a program is also available after the program failed or was cancelled.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/results" },
@@ -47,7 +48,7 @@ export const viewResults = operation({
     inline: Type.Optional(
       Type.Boolean({
         default: true,
-        description: "false: result_location whatever the size. Without effect if format is given",
+        description: "false: replies with result_location, whatever the size. Has no effect together with format",
       }),
     ),
     raw: Type.Optional(

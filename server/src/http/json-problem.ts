@@ -1,7 +1,7 @@
 /**
  * Says why and where a text is not JSON, from the error of `JSON.parse`, and repeats at most one character of it: the
- * text may contain secrets. V8 does not say where it found a character that can begin no value, and quotes the text
- * around it instead, so that position is searched.
+ * text may contain secrets. For a character that cannot begin a value, V8 gives no position and quotes the surrounding
+ * text instead, so the position is searched for here.
  */
 export function jsonProblem(text: string, error: unknown): string {
   const { message } = error instanceof Error ? error : { message: "" };
@@ -24,13 +24,13 @@ const SPACE = String.raw`[ \t\r\n]`;
 /** A value must begin after these; after `[` the array may also end. */
 const BEFORE_VALUE = String.raw`(?:^|[:,])${SPACE}*|\[${SPACE}*(?!\])`;
 const VALUE_START = String.raw`[-"\d[{]|true|false|null`;
-/** As much of a word as is right. */
+/** The correct beginning of a misspelt `true`, `false` or `null`. */
 const BEGUN_WORD = "(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)?";
 const STRING_OR_NO_VALUE = new RegExp(`${STRING}|(?:${BEFORE_VALUE})(?!${SPACE}|${VALUE_START})${BEGUN_WORD}`, "g");
 
 /**
- * One pass over the text. It is JSON up to the character: V8 gives the position of every other error, so only the places
- * where a value must begin are checked.
+ * One pass over the text. The text is valid up to the unexpected character, because V8 gives the position of every other
+ * error, so only positions where a value must begin are checked.
  */
 function firstUnexpected(text: string): number {
   for (const { 0: match, index } of text.matchAll(STRING_OR_NO_VALUE)) {

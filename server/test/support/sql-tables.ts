@@ -1,9 +1,9 @@
 /**
  * Finds the tables that SQL of the source reads and writes. The name of a table stands after one of the keywords below,
- * or after a comma in a list of tables. What the scan does not understand, it reports as `unclear`.
+ * or after a comma in a list of tables. It reports anything that it does not understand as `unclear`.
  */
 export interface TableUse {
-  /** Contains `{expression}` if the statement gets the name, or a part of it, as a value. */
+  /** Contains `{expression}` if the name, or a part of it, is interpolated. */
   readonly table: string;
   readonly use: "reads" | "writes" | "unclear";
 }

@@ -72,7 +72,7 @@ describe("a metastore", () => {
     expect(await ready).toBe("ready");
   });
 
-  test("that dies before it is ready was not steady, however long it listened: the next one must become ready", async () => {
+  test("that dies before it is ready counts as failed, however long it listened, so the next one must become ready", async () => {
     const metastores = given.open({ steadyMs: 0 });
     given.served = new Promise(() => undefined);
     await metastores.contributionOf(given.accountId);

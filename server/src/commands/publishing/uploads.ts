@@ -1,7 +1,7 @@
 /**
  * Uploads objects to accounts' storage, a few at a time for each account, and each object once, even if several callers
- * upload it at the same time. While an upload waits for a slot, at most half of the slots are kept by uploads that have
- * run longer than a minute: of more, the slowest ends. So slow storages do not keep the slots from other accounts.
+ * upload it at the same time. While an upload waits for a slot, uploads that have run longer than a minute may hold at
+ * most half of the slots; if they hold more, the slowest one is ended. So a slow storage does not block other accounts.
  */
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../object-store/object-store.ts";

@@ -26,17 +26,17 @@ import { invalid, type Fault } from "../../lib/fault.ts";
 import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
 
 export interface ResultSource {
-  /** Whether a command that failed or was cancelled has a result: the output up to then. */
-  readonly outlastsFailure: boolean;
+  /** Whether a failed or cancelled command has a result: what it printed until then. */
+  readonly isKeptAfterFailure: boolean;
   /** Reads the files of the last attempt. Undefined: they were removed. */
   local(command: ResultOwner, files: AttemptFiles): Promise<CommandResult | undefined>;
   /** Reads the text that another node has published. */
   published(text: TextPart, nodeId: string | null | undefined): CommandResult;
 }
 
-/** The standard output. */
+/** The results of programs: their standard output. */
 export const printedResults: ResultSource = {
-  outlastsFailure: true,
+  isKeptAfterFailure: true,
   async local(_, { output }) {
     const text = await filePart(output);
     return text === undefined ? undefined : printedResult(text);
@@ -44,10 +44,10 @@ export const printedResults: ResultSource = {
   published: (text) => printedResult(text),
 };
 
-/** Rows and columns. */
+/** The results of queries, table refreshes and copies: rows and columns. */
 export function tableResults(renderer: ResultRenderer): ResultSource {
   return {
-    outlastsFailure: false,
+    isKeptAfterFailure: false,
     async local({ resultBytes }, { folder }) {
       const spool = await findResult(folder);
       if (spool !== undefined) return tableResult(spool, renderer);
@@ -78,13 +78,14 @@ export function commandResults(
 ): CommandResults {
   return {
     inlineLimitBytes,
-    mayExist: (command) => command.status === "done" || (hasEnded(command.status) && sourceOf(command).outlastsFailure),
+    mayExist: (command) =>
+      command.status === "done" || (hasEnded(command.status) && sourceOf(command).isKeptAfterFailure),
     async of(command) {
       const nodeId = command.nodes.at(-1);
       if (nodes.isHere(nodeId)) return local.of(command);
       const text = await texts.result(command);
       if (text !== undefined) return sourceOf(command).published(text, nodeId);
-      // Only the results of commands that are done are published without a request.
+      // The output of a failed or cancelled program is published only on request, so that node may still have it.
       if (command.status !== "done") throw unreachableNode(nodeId);
       return undefined;
     },
@@ -92,7 +93,7 @@ export function commandResults(
 }
 
 /** The result of a program is its standard output, unchanged. It has no columns, so the options for columns do nothing. */
-function printedResult(output: TextPart, otherFormat: () => Fault = hasNoColumns): CommandResult {
+function printedResult(output: TextPart, refuseFormat: () => Fault = hasNoColumns): CommandResult {
   const all = (): AsyncIterable<Uint8Array> => output.read(0, output.size);
   return {
     inline(fields, _, limitBytes) {
@@ -100,7 +101,7 @@ function printedResult(output: TextPart, otherFormat: () => Fault = hasNoColumns
       return Promise.resolve(new StreamReply("application/json", streamedJson(fields, RESULTS_FIELD, all())));
     },
     stream(format) {
-      if (format !== "raw") throw otherFormat();
+      if (format !== "raw") throw refuseFormat();
       const headers = { "Content-Length": String(output.size) };
       return Promise.resolve(new StreamReply("application/octet-stream", all(), headers));
     },
@@ -142,15 +143,15 @@ const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
 function tableResult(spool: SpooledResult, renderer: ResultRenderer): CommandResult {
   return {
     async inline(fields, options, limitBytes) {
-      const asked = { ...textOf(options), escaped: true };
-      const pieces = await renderer.renderUnder(limitBytes, spool, asked);
+      const renderOptions = { ...textOf(options), escaped: true };
+      const pieces = await renderer.renderUnder(limitBytes, spool, renderOptions);
       if (pieces === undefined) return undefined;
       const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
       return new StreamReply("application/json", frameChunks([head], pieces[Symbol.asyncIterator](), ['"}']));
     },
     async stream(format, options) {
-      const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
-      const pieces = renderer.render(spool, asked)[Symbol.asyncIterator]();
+      const renderOptions = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
+      const pieces = renderer.render(spool, renderOptions)[Symbol.asyncIterator]();
       // A failure before the first piece can still be reported by the status of the reply.
       const first = await pieces.next();
       return new StreamReply(STREAM_TYPES[format], frameChunks(first.done === true ? [] : [first.value], pieces));
@@ -165,15 +166,15 @@ function textOf({ includeHeaders, raw }: ResultOptions): RenderOptions {
 
 /** The text that `results` shows inline, without headers. Its size is known and stored only after a first rendering. */
 function tableContent(spool: SpooledResult, renderer: ResultRenderer): Content {
-  const note = textSizeFile(dirname(spool.indexFile));
+  const sizeFile = textSizeFile(dirname(spool.indexFile));
   return {
     isEmpty: spool.rows === 0,
     async size() {
-      const noted = Number(await readFile(note, "utf8").catch(() => ""));
-      return noted > 0 ? noted : undefined;
+      const storedBytes = Number(await readFile(sizeFile, "utf8").catch(() => ""));
+      return storedBytes > 0 ? storedBytes : undefined;
     },
     read: () => renderer.render(spool, { format: "text" }),
-    counted: (size) => writeFile(note, String(size), { mode: 0o600 }),
+    counted: (size) => writeFile(sizeFile, String(size), { mode: 0o600 }),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds in the log of a driver why its program failed, for people who see only one line of it. A log is what the program
- * has written, so nothing in it is trusted: the reason is bounded, and without control characters.
+ * Finds in the log of a driver why its program failed, for users who see only one line. A log is what the program has
+ * written, so nothing in it is trusted: the reason is bounded, and without control characters.
  */
 
 const MAX_CHARACTERS = 500;
@@ -273,8 +273,8 @@ function missingJar(all: readonly string[], exitCode: number): Found | undefined
 const MISSING_JAR = / WARN DependencyUtils: Local jar (.+) does not exist, skipping/;
 
 /**
- * The text of Python's `sys.exit`, or what an interpreter says about a program that it cannot start: each has no other
- * form than that it ends the log. An exit code with a meaning of its own says more than the last line.
+ * The text of Python's `sys.exit`, or what an interpreter says about a program that it cannot start. Nothing but its
+ * position at the end of the log identifies it. An exit code with a meaning of its own says more than the last line.
  */
 function lastWords(all: readonly string[], exitCode: number): Found | undefined {
   if (EXIT_CODES[exitCode] !== undefined) return undefined;
@@ -296,7 +296,7 @@ function withShortName(exception: string): string {
   return exception.replace(/^(?:[\w$<>]+\.)+(?=[A-Za-z_$]\w*(?::|$))/, "");
 }
 
-function oneLine(text: string, most: number): string {
+function oneLine(text: string, maxCharacters: number): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
-  return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
+  return plain.length <= maxCharacters ? plain : `${plain.slice(0, maxCharacters)}…`;
 }

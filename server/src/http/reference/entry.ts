@@ -15,7 +15,7 @@ export interface ListedOperation {
   operation: Operation;
 }
 
-/** The end of the id of an operation that a newer version has, too. */
+/** The suffix of the operation ids of older versions, such as `_v1_2`. */
 const OLDER_VERSION = /_v\d+(_\d+)?$/;
 
 /** Sorts entries in the order of `endpointIds`. */

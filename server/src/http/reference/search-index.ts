@@ -1,4 +1,4 @@
-/** The index of the search: what `search.js` knows in the page about each operation and guide. */
+/** The search index: what `search.js` finds in the page about each operation and guide. */
 import { isReference, type OpenApiDocument, type Operation } from "../openapi/document.ts";
 import { pathsOf, type ListedOperation, type ReferenceEntry } from "./entry.ts";
 import { schemaRows, type SchemaRow } from "./schema-rows.ts";

@@ -1,4 +1,7 @@
-/** The prefix of the definitions in the names that contain it: `svc_users`, `enable_svc_user`. */
+/**
+ * The placeholder in the names of the definitions, such as `svc_users` and `enable_svc_user`, for the prefix of the
+ * deployment.
+ */
 const NEUTRAL_PREFIX = /(?<![A-Za-z0-9])svc(?=_)/g;
 /** The same in the key of a query's schema. */
 const NEUTRAL_SCHEMA_PREFIX = /\bSVC(?=-QUERY-SCHEMA\b)/g;
