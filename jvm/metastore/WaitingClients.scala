@@ -2,7 +2,10 @@ package headgate.metastore
 
 import java.net.{BindException, InetAddress, InetSocketAddress, ServerSocket, Socket, SocketTimeoutException}
 
-/** Listens on loopback from its construction, on the wanted port or else on any. Clients wait until they are taken. */
+/**
+ * Listens on loopback as soon as it is constructed, on the wanted port or, if that is taken, on any free one. Clients wait
+ * in the backlog until they are accepted.
+ */
 final class WaitingClients(wantedPort: Int) {
   private val backlog = 50
   private var first: Option[Socket] = None

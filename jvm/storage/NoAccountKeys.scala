@@ -4,8 +4,8 @@ import org.apache.hadoop.fs.s3a.CredentialInitializationException
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider}
 
 /**
- * The last provider of s3a for an account without keys. If the program has not brought keys of its own, this is the
- * error that it sees; copies report the same.
+ * The last provider of s3a for an account without keys. A program without keys of its own gets this error; copies report
+ * the same text.
  */
 final class NoAccountKeys extends AwsCredentialsProvider {
   override def resolveCredentials(): AwsCredentials =
