@@ -3,6 +3,7 @@
  * It lasts until the command has ended. The command may end without this node: between two attempts, or because the node
  * was silent. Therefore a list of open journals is stored separately, and a periodic task cleans up after ended commands.
  */
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isOver, openRunnerClient } from "../../processes/runner/runner-client.ts";
@@ -75,6 +76,7 @@ export class CopyJournals {
     if (this.#underWay.has(owner.id)) return true;
     this.#underWay.add(owner.id);
     try {
+      if (!existsSync(this.#entryOf(owner))) return true; // it was settled meanwhile
       if (!(await this.#isOver(owner))) return true;
       if (!(await this.#cleanUp(owner))) return false;
       await removeTree(this.pathOf(owner));
