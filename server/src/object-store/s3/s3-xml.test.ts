@@ -33,7 +33,7 @@ describe("a page of a listing", () => {
   test.each([
     ["", "the document is malformed"],
     ["<html><body>hello</body></html>", "the document is not a ListBucketResult"],
-    [page("<IsTruncated>true</IsTruncated>"), "the page names no next page"],
+    [page("<IsTruncated>true</IsTruncated>"), "a truncated page does not name the next one"],
     [page(entry("k").replace("<Size>7", "<Size>-7")), "a size is not an integer"],
     [page(entry("k").replace("2026", "twenty")), "a time is not valid"],
     [withEntity, "the document is malformed"],
@@ -50,6 +50,12 @@ test("carriage returns are parsed as fast as other characters", () => {
   const { entries } = parseListPage(bytes(page(`${many}<IsTruncated>false</IsTruncated>${entry("a\r\nb")}`)));
   expect(entries).toMatchObject([{ key: "a\nb" }]);
   expect(parseError(bytes(`<Error>${many}<Code>NoSuchKey</Code></Error>`)).code).toBe("NoSuchKey");
+});
+
+test("a comment in the elements before it does not hide the code of an error", () => {
+  expect(parseError(bytes("<Error><Message>x<!-- y --> z</Message><Code>SlowDown</Code></Error>")).code).toBe(
+    "SlowDown",
+  );
 });
 
 test("the code of an error is a single word or null", () => {

@@ -1,6 +1,6 @@
+/** Reads and writes the XML documents of the S3 API. */
 import { XmlReader } from "./xml-reader.ts";
 
-/** The few documents of S3. */
 export interface ListPage {
   entries: PageEntry[];
   /** Common prefixes of a listing with a delimiter, including the delimiter. */
@@ -34,7 +34,7 @@ export function parseListPage(xml: Buffer): ListPage {
     else if (name === "NextContinuationToken") token = reader.text();
     else reader.skip();
   }
-  if (isTruncated && token === null) throw new Error("the page names no next page");
+  if (isTruncated && token === null) throw new Error("a truncated page does not name the next one");
   if (isEncoded) for (const entry of entries) entry.key = decodeFormText(entry.key);
   return {
     entries,
@@ -45,7 +45,7 @@ export function parseListPage(xml: Buffer): ListPage {
 
 type Writable<T> = { -readonly [name in keyof T]: T[name] };
 
-/** Not by `readTexts`: a listing spends most of its time here. */
+/** Does not use `readTexts`, because a listing spends most of its time here. */
 function readEntry(
   reader: XmlReader,
   timeOf: (text: string) => number,
@@ -177,7 +177,7 @@ export function parseUploadsPage(xml: Buffer): UploadsPage {
     else if (name === "NextUploadIdMarker") next.uploadId = reader.text();
     else reader.skip();
   }
-  if (isTruncated && next.key === "") throw new Error("the page names no next page");
+  if (isTruncated && next.key === "") throw new Error("a truncated page does not name the next one");
   return {
     uploads: uploads.map(({ key, uploadId }) => ({ key: decode(key), uploadId })),
     next: isTruncated ? { ...next, key: decode(next.key) } : null,
@@ -214,7 +214,7 @@ function required(texts: ReadonlyMap<string, string>, name: string): string {
 
 function integer(text: string): number {
   const value = Number(text);
-  if (text === "" || !Number.isSafeInteger(value) || value < 0) throw new Error("a size is not an integer");
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) throw new Error("a size is not an integer");
   return value;
 }
 

@@ -48,7 +48,12 @@ describe("a page is read", () => {
     ["with empty elements", page(`<Delimiter/>${entry("a", "<Owner/>")}`)],
     ["without keys", page("")],
     ["with comments", page(`<!-- <x> -->${entry("a<!-- b -->c")}<!----><Other><!-- </Other> --></Other>`)],
-    ["with sections", page(`${entry("a<![CDATA[<b>&amp;]]>c")}<Other>x<![CDATA[</Other>]]>y</Other>`)],
+    ["with CDATA sections", page(`${entry("a<![CDATA[<b>&amp;]]>c")}<Other>x<![CDATA[</Other>]]>y</Other>`)],
+    [
+      "with comments and processing instructions in text",
+      page(`<Other>x<!-- </Other> -->y<?z </Other> ?></Other>${entry("a<?b ?>c")}`),
+    ],
+    ["with comments after its end", `${page(entry("a"))}\n<!-- x --> <?y z?>\n`],
     ["with attributes", page(entry("a").replace("<Key>", `<Key a=">" b='"/>' >`).replace("</Key>", "</Key >"))],
     ["with empty elements that have attributes", page(`<Delimiter a="/>" />${entry("a")}`)],
     ["with carriage returns", page(entry("a\r\nb"))],
@@ -57,6 +62,12 @@ describe("a page is read", () => {
   ])("%s as a general parser reads it", (_, xml) => {
     expect(parsedKeys(xml)).toBeDefined();
     expect(read(xml)?.entries.map(({ key }) => key)).toEqual(parsedKeys(xml));
+  });
+
+  test("whatever prefix its names have", () => {
+    const prefixed = page(entry("a")).replaceAll(/<(\/?)(?=[A-Z])/g, "<$1s:");
+    expect(prefixed).toContain("<s:ListBucketResult xmlns");
+    expect(read(prefixed)).toEqual(read(page(entry("a"))));
   });
 
   test("with its token, prefixes and classes", () => {
@@ -70,7 +81,7 @@ describe("a page is read", () => {
     });
   });
 
-  test("with any keys as the parser reads it", () => {
+  test("with any keys, plain and URL-encoded", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme" }).filter((key) => !/\p{Cc}/u.test(key))), (keys) => {
         const xml = page(keys.map((key) => entry(escape(key))).join(""));
@@ -91,11 +102,13 @@ describe("a page is an error", () => {
     ["with unknown entities", page(entry("&nbsp;"))],
     ["with entities that are named like a method", page(entry("&constructor;"))],
     ["with unfinished entities", page(entry("&amp"))],
-    ["with half a character", page(entry("&#xD800;"))],
+    ["with a lone surrogate", page(entry("&#xD800;"))],
     ["with elements in a key", page(entry("<b>a</b>"))],
-    ["with other end tags", page(entry("a").replace("</Key>", "</Keys>"))],
+    ["with mismatched end tags", page(entry("a").replace("</Key>", "</Keys>"))],
     ["with text between its elements", page(`x${entry("a")}`)],
     ["with a negative size", page(entry("a").replace(">7<", ">-7<"))],
+    ["with a size in hexadecimal", page(entry("a").replace(">7<", ">0x7<"))],
+    ["with a blank size", page(entry("a").replace(">7<", "> <"))],
     ["without a key", page(entry("a").replaceAll("Key>", "Other>"))],
     ["without an end", page(entry("a")).slice(0, -5)],
     ["with text after its end", `${page(entry("a"))}x`],
@@ -113,7 +126,7 @@ describe("a page is an error", () => {
     expect(read(xml)).toBeUndefined();
   });
 
-  test("or has the entries that a general parser finds, wherever it is damaged", () => {
+  test("or, if it is damaged anywhere, has the entries that a general parser finds", () => {
     const whole = page(
       ["a", "b c", "&amp;x"].map((key) => entry(key, "<StorageClass>GLACIER</StorageClass>")).join(""),
     );

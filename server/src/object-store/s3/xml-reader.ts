@@ -1,6 +1,6 @@
 /**
- * Reads a document of S3 element by element, and builds no tree: a million keys are a thousand pages. Comments and
- * attributes are skipped. There is no document type, so no entity can expand. A malformed document, or one with too much
+ * Reads a document of S3 element by element, and builds no tree, because a listing of a million keys has a thousand pages.
+ * Comments, processing instructions, attributes and the prefixes of names are skipped. There is no document type, so no entity can expand. A malformed document, or one with too much
  * markup, is an error.
  */
 export class XmlReader {
@@ -9,7 +9,7 @@ export class XmlReader {
   readonly #text: string;
   readonly #hasReturns: boolean;
   #at = 0;
-  #marks = 0;
+  #markupCount = 0;
   /** The names of the open elements. */
   readonly #open: string[] = [];
   /** The element that was opened last ends with its start tag. */
@@ -31,13 +31,13 @@ export class XmlReader {
       this.#close(start);
       return null;
     }
-    this.#mark();
+    this.#countMarkup();
     const end = this.#position(">", start);
     const tag = this.#text.slice(start + 1, end);
     this.#at = end + 1;
     const name = isName(tag) ? tag : this.#nameWithMore(start);
     if (this.#open.push(name) > MAX_DEPTH) throw new Error("the document is nested too deeply");
-    return name;
+    return name.slice(name.indexOf(":") + 1);
   }
 
   /** The text of the open element, which it closes. */
@@ -51,14 +51,14 @@ export class XmlReader {
       const start = this.#position("<", this.#at);
       // Copied from the bytes: a slice of the text would keep the whole page in memory as long as one key is used.
       text += this.#decoded(this.#bytes.toString("utf8", this.#at, start));
-      if (this.#text.startsWith(SECTION, start)) {
-        this.#mark();
-        this.#at = this.#position("]]>", start) + 3;
-        text += this.#bytes.toString("utf8", start + SECTION.length, this.#at - 3);
-      } else if (!this.#skipComment(start)) {
+      if (this.#text.charCodeAt(start + 1) === SLASH) {
         this.#close(start);
         return text;
       }
+      this.#at = start;
+      if (this.#skipInsertion(SECTION, "]]>")) {
+        text += this.#bytes.toString("utf8", start + SECTION.length, this.#at - 3);
+      } else if (!this.#skipComment()) throw malformed();
     }
   }
 
@@ -75,11 +75,7 @@ export class XmlReader {
   skip(): void {
     for (const depth = this.#open.length; this.#open.length >= depth;) {
       if (!this.#isEmpty) this.#at = this.#position("<", this.#at);
-      if (this.#isEmpty || !this.#text.startsWith(SECTION, this.#at)) this.next();
-      else {
-        this.#mark();
-        this.#at = this.#position("]]>", this.#at);
-      }
+      if (this.#isEmpty || !(this.#skipInsertion(SECTION, "]]>") || this.#skipComment())) this.next();
     }
   }
 
@@ -89,16 +85,21 @@ export class XmlReader {
       const start = this.#position("<", this.#at);
       if (start !== this.#at && this.#text.slice(this.#at, start).trim() !== "") throw malformed();
       const second = this.#text.charCodeAt(start + 1);
-      if (second === QUESTION_MARK) this.#at = this.#position("?>", start) + 2;
-      else if (second !== EXCLAMATION_MARK) return start;
-      else if (!this.#skipComment(start)) throw malformed(); // a document type, or a section where no text belongs
+      if (second !== QUESTION_MARK && second !== EXCLAMATION_MARK) return start;
+      this.#at = start;
+      if (!this.#skipComment()) throw malformed(); // a document type, or a section where no text belongs
     }
   }
 
-  #skipComment(start: number): boolean {
-    if (!this.#text.startsWith(COMMENT, start)) return false;
-    this.#mark();
-    this.#at = this.#position("-->", start + COMMENT.length) + 3;
+  /** Skips a comment or a processing instruction. */
+  #skipComment(): boolean {
+    return this.#skipInsertion("<!--", "-->") || this.#skipInsertion("<?", "?>");
+  }
+
+  #skipInsertion(start: string, end: string): boolean {
+    if (!this.#text.startsWith(start, this.#at)) return false;
+    this.#countMarkup();
+    this.#at = this.#position(end, this.#at + start.length) + end.length;
     return true;
   }
 
@@ -109,7 +110,7 @@ export class XmlReader {
       const [found] = TAG_END.exec(this.#text) ?? [];
       if (found === undefined || found === "<") throw malformed();
       if (found === ">") break;
-      this.#mark();
+      this.#countMarkup();
       at = this.#position(found, TAG_END.lastIndex) + 1;
     }
     this.#at = TAG_END.lastIndex;
@@ -123,8 +124,7 @@ export class XmlReader {
   #close(start: number): void {
     const name = this.#open.pop() ?? "";
     const nameEnd = start + 2 + name.length;
-    if (name === "" || this.#text.charCodeAt(start + 1) !== SLASH || !this.#text.startsWith(name, start + 2))
-      throw malformed();
+    if (name === "" || !this.#text.startsWith(name, start + 2)) throw malformed();
     const end = this.#text.charCodeAt(nameEnd) === GREATER ? nameEnd : this.#position(">", nameEnd);
     if (end !== nameEnd && this.#text.slice(nameEnd, end).trim() !== "") throw malformed();
     this.#at = end + 1;
@@ -138,8 +138,14 @@ export class XmlReader {
     return null;
   }
 
+  /** Only comments can follow the last element. */
   #checkEnd(): void {
-    if (this.#open.length === 0 && this.#text.slice(this.#at).trim() !== "") throw malformed();
+    if (this.#open.length > 0) return;
+    do {
+      NOT_BLANK.lastIndex = this.#at;
+      this.#at = NOT_BLANK.exec(this.#text)?.index ?? this.#text.length;
+    } while (this.#skipComment());
+    if (this.#at < this.#text.length) throw malformed();
   }
 
   #decoded(given: string): string {
@@ -147,7 +153,7 @@ export class XmlReader {
     return !text.includes("&")
       ? text
       : text.replaceAll(/&([^;&]*;?)/g, (_, name: string) => {
-          this.#mark();
+          this.#countMarkup();
           return referenced(name);
         });
   }
@@ -158,18 +164,18 @@ export class XmlReader {
     return position;
   }
 
-  #mark(): void {
-    if ((this.#marks += 1) > MAX_MARKS) throw new Error("the document has too many tags");
+  #countMarkup(): void {
+    if ((this.#markupCount += 1) > MAX_MARKUP) throw new Error("the document has too many tags");
   }
 }
 
-/** Reading blocks and its time grows with the markup. A page of 1,000 keys has about 15,000 marks. */
-const MAX_MARKS = 100_000;
+/** Reading blocks the thread, for a time that grows with the markup. A page of 1,000 keys has about 15,000 of it. */
+const MAX_MARKUP = 100_000;
 const MAX_DEPTH = 64;
 const NAME_IN_TAG = /([\w:.-]+)[\s/>]/y;
+const NOT_BLANK = /[^ \t\r\n]/g;
 const TAG_END = /["'<>]/g;
 const BYTE_ORDER_MARK = "\xEF\xBB\xBF";
-const COMMENT = "<!--";
 const SECTION = "<![CDATA[";
 const SLASH = 0x2f;
 const GREATER = 0x3e;
