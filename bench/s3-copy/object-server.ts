@@ -50,7 +50,10 @@ export async function startVersitygw(program: string, dir: string): Promise<Obje
   const plain = await startGateway(program, folder, undefined);
   const certificate = makeCertificate(dir);
   if (certificate === undefined) return { ...plain, title, secure: undefined, folder };
-  const secure = await startGateway(program, folder, certificate);
+  const secure = await startGateway(program, folder, certificate).catch(async (error: unknown) => {
+    await plain.stop();
+    throw error;
+  });
   const stop = async (): Promise<void> => void (await Promise.all([plain.stop(), secure.stop()]));
   return { ...plain, title, secure: { ...certificate, ...secure }, folder, stop };
 }
