@@ -26,6 +26,11 @@ describe("the head of a response", () => {
     expect([headers["a"], headers["constructor"], length]).toEqual(["1, 2", "x", 5]);
   });
 
+  test("has values without outer blanks, but with all their other bytes", () => {
+    const { headers } = parseResponseHead(head("HTTP/1.1 200 OK", "a: \t\xc3\xa0 b\xc3\xa0\t ", "b: \t "));
+    expect(headers).toEqual({ a: "\xc3\xa0 b\xc3\xa0", b: "" });
+  });
+
   test("has no usable length if the body comes in chunks, whatever length it announces", () => {
     const text = head("HTTP/1.1 200 OK", "Content-Length: 5", "Transfer-Encoding: chunked");
     expect(parseResponseHead(text).length).toBeNull();

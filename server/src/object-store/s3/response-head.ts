@@ -26,7 +26,7 @@ export function parseResponseHead(text: string): ResponseHead {
       throw unreadableHead("has a malformed header");
     }
     const name = text.slice(start, colon).toLowerCase();
-    const value = text.slice(colon + 1, end).trim();
+    const value = trimmed(text, colon + 1, end);
     const earlier = headers[name];
     if (earlier === undefined) headers[name] = value;
     else if (name !== "content-length") headers[name] = `${earlier}, ${value}`;
@@ -46,6 +46,14 @@ export function parseResponseHead(text: string): ResponseHead {
 function endOfLine(text: string, start: number): number {
   const end = text.indexOf("\r\n", start);
   return end === -1 ? text.length : end;
+}
+
+/** Not `trim`, which also removes 0xA0: in UTF-8, that is a part of a character. */
+function trimmed(text: string, start: number, end: number): string {
+  let [from, to] = [start, end];
+  while (from < to && isSpace(text, from)) from += 1;
+  while (to > from && isSpace(text, to - 1)) to -= 1;
+  return text.slice(from, to);
 }
 
 function isSpace(text: string, at: number): boolean {
