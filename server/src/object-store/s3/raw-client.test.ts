@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { buffer, text } from "node:stream/consumers";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
@@ -9,7 +9,18 @@ import { describe, expect, test } from "vitest";
 import { afterTest, ok, rawServer, whenClosed, type RawAnswer } from "../../../test/support/raw-server.ts";
 import { rawClientWith, getRequest, getText, openStream } from "../../../test/support/raw-clients.ts";
 import type { RawRequest, StreamedBody } from "./raw-connection.ts";
+import type { S3Store } from "./s3-operations.ts";
 import { s3Store } from "./s3-store.ts";
+
+const MIB = 1024 * 1024;
+const mebibyte = Buffer.alloc(MIB);
+
+function storeAt(endpoint: string, maxConnections = 16): S3Store {
+  const credentials = { accessKeyId: "a", secretAccessKey: "s" };
+  const store = s3Store({ endpoint, region: "us-east-1", credentials, checkAddress: () => null, maxConnections });
+  afterTest(() => void store.close());
+  return store;
+}
 
 describe("an answer", () => {
   test("of an HTTP server goes into the given memory, and the next ones use the same connection", async () => {
@@ -147,6 +158,25 @@ describe("an answer", () => {
     await fc.assert(arrives, { numRuns: 60 });
   });
 
+  test("whose head comes byte by byte takes no more time if its end seems near everywhere", async () => {
+    /** The CPU time of the whole process. */
+    const timeOf = async (begun: string): Promise<number> => {
+      const { origin, sockets, requests } = await rawServer((socket) => socket.write(begun));
+      const reading = getText(rawClientWith(), origin);
+      await expect.poll(() => requests.length).toBe(1);
+      const before = process.cpuUsage();
+      for (let each = 0; each < 2_000; each += 1) {
+        sockets[0]?.write("x");
+        await nextTurn();
+      }
+      sockets[0]?.destroy();
+      await expect(reading).rejects.toMatchObject({ code: "ECONNRESET" });
+      return process.cpuUsage(before).user;
+    };
+    const plain = await timeOf("x".repeat(60_000));
+    expect(await timeOf("\r\n\r".repeat(20_000))).toBeLessThan(5 * plain);
+  });
+
   test("to HEAD has no body, whatever length it announces", async () => {
     const { origin } = await rawServer((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"));
     const client = rawClientWith();
@@ -167,6 +197,8 @@ describe("an answer", () => {
       "with more in chunks than allowed",
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n${"x".repeat(101)}`,
     ],
+    ["with endless trailers", `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"a: b\r\n".repeat(20_000)}`],
+    ["after too many informational ones", "HTTP/1.1 100\r\n\r\n".repeat(17) + ok("x")],
     ["in an unknown encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"],
     ["of another protocol", "220 smtp.example.com\r\n\r\n"],
   ])("%s is an error, and its connection is not used again", async (_what, answer) => {
@@ -201,9 +233,18 @@ describe("an answer that is read as a stream", () => {
     }
   });
 
-  test("without a length ends with its connection", async () => {
-    const { origin } = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nxyz"));
-    expect(await text(await openStream(rawClientWith(), origin))).toBe("xyz");
+  test("without a length is refused, because it could end too early", async () => {
+    const { origin } = await rawServer((socket) => socket.end("HTTP/1.1 206 Partial Content\r\n\r\nxyz"));
+    await expect(openStream(rawClientWith(), origin)).rejects.toMatchObject({ kind: "bad-response" });
+  });
+
+  test("that fails in the packet of its head is a failure of the request, and not counted as one any more", async () => {
+    const malformed = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n";
+    const { origin } = await rawServer((socket) => socket.write(malformed));
+    const store = storeAt(origin, 1);
+    for (let each = 0; each < 2; each += 1) {
+      await expect(store.get("s3://bucket/k")).rejects.toMatchObject({ kind: "bad-response" });
+    }
   });
 
   test("comes only as fast as it is read, and waiting for its reader is not silence", async () => {
@@ -235,7 +276,7 @@ describe("an answer that is read as a stream", () => {
         : socket.write(ok("z")),
     );
     const client = rawClientWith();
-    await expect(text(await openStream(client, origin))).rejects.toMatchObject(error);
+    await expect(openStream(client, origin).then(text)).rejects.toMatchObject(error);
     expect(await text(await openStream(client, origin))).toBe("z");
     expect(sockets).toHaveLength(2);
   });
@@ -376,6 +417,80 @@ describe("a request", () => {
     await ended.promise;
   });
 
+  test("has no time limit while the store takes its body, however slowly", async () => {
+    const bytes = 128 * MIB; // more than the buffers of a connection
+    const [limitMs, stepMs] = [1000, 100];
+    let received = 0;
+    const server = createServer((socket) => {
+      const begun = performance.now();
+      let step = 0;
+      const resume = (): unknown => socket.resume();
+      socket.on("data", (chunk) => {
+        received += chunk.length;
+        if (received > bytes) socket.end(ok("stored"));
+        const isSlow = performance.now() - begun < 2 * limitMs;
+        if (!isSlow || received < (step + 1) * 2 * MIB) return;
+        step += 1;
+        socket.pause();
+        setTimeout(resume, stepMs);
+      });
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    afterTest(() => void server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const body = streamed(
+      Array.from({ length: 128 }, () => mebibyte),
+      bytes,
+    );
+    const client = rawClientWith({ headersTimeoutMs: limitMs });
+    expect((await client.send(put(origin, body), 100, undefined)).bytes.toString()).toBe("stored");
+  });
+
+  test("has no time limit while the source of its body is silent, but one after that", async () => {
+    const { origin } = await rawServer(() => undefined);
+    let isRead = false;
+    const contents = async function* (): AsyncGenerator<Buffer> {
+      await pause(500);
+      yield Buffer.from("x");
+      await pause(500);
+      isRead = true;
+      yield Buffer.from("y");
+    };
+    const client = rawClientWith({ headersTimeoutMs: 200 });
+    const sending = client.send(put(origin, { bytes: 2, contents }), 100, undefined);
+    await expect(sending).rejects.toMatchObject({ code: "UND_ERR_HEADERS_TIMEOUT" });
+    expect(isRead).toBe(true);
+  });
+
+  test("is not disturbed by the source of the body before it on the same connection", async () => {
+    const failing = Promise.withResolvers<void>();
+    const contents = async function* (): AsyncGenerator<Buffer> {
+      yield Buffer.from("x");
+      await failing.promise;
+    };
+    const { origin, sockets } = await rawServer((socket, count) => {
+      if (count === 1) socket.write(ok("1"));
+      else {
+        failing.reject(new Error("the disk is broken"));
+        setImmediate(() => socket.write(ok("2")));
+      }
+    });
+    const client = rawClientWith();
+    await client.send(put(origin, { bytes: 1, contents }), 100, undefined);
+    expect(await getText(client, origin)).toBe("2");
+    expect(sockets).toHaveLength(1);
+  });
+
+  test("leaves no listener on its signal", async () => {
+    const { origin } = await rawServer((socket) => socket.write(ok("x")));
+    const client = rawClientWith();
+    const { signal } = new AbortController();
+    const requests = [1, 2, 3].map(() => client.send(getRequest(origin), 100, signal));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await Promise.all(requests);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
   test("has a time limit while the store takes none of its body", async () => {
     const silent = await rawServer((socket) => socket.pause());
     const client = rawClientWith({ headersTimeoutMs: 200 });
@@ -387,13 +502,6 @@ describe("a request", () => {
 describe("a large object of a store", () => {
   const body = "x".repeat(300_000);
   const head = ["HTTP/1.1 200 OK", "Last-Modified: Tue, 17 Nov 2026 20:00:00 GMT", 'ETag: "e"'];
-  const storeAt = (endpoint: string): ReturnType<typeof s3Store> => {
-    const credentials = { accessKeyId: "a", secretAccessKey: "s" };
-    const store = s3Store({ endpoint, region: "us-east-1", credentials, checkAddress: () => null });
-    afterTest(() => void store.close());
-    return store;
-  };
-
   test("that comes in chunks is read by one request", async () => {
     const range = `Content-Range: bytes 0-${body.length - 1}/400000`;
     const chunks = ["Transfer-Encoding: chunked", "", body.length.toString(16), body, "0", "", ""];

@@ -1,6 +1,12 @@
 import { RawConnection, type RawAnswer, type RawConnectionOptions, type RawRequest } from "./raw-connection.ts";
 import type { BodyRoom } from "./response-body.ts";
 
+/** The connections that are in use under a signal, and its listener. */
+interface UsedConnections {
+  readonly all: Set<RawConnection>;
+  readonly abort: () => void;
+}
+
 /**
  * The HTTP client of S3. The system copies large responses from the socket straight into the caller's memory. A general
  * client takes several times as long for a small request, and copies a large response twice more. The number of
@@ -9,7 +15,7 @@ import type { BodyRoom } from "./response-body.ts";
 export class RawClient {
   readonly #options: RawConnectionOptions;
   readonly #idle = new Map<string, RawConnection[]>();
-  readonly #usedUnder = new WeakMap<AbortSignal, Set<RawConnection>>();
+  readonly #usedUnder = new Map<AbortSignal, UsedConnections>();
   readonly #inUse = new Set<RawConnection>();
   #isClosed = false;
 
@@ -22,17 +28,17 @@ export class RawClient {
     if (this.#isClosed) throw new Error("the object store is closed");
     const { origin } = request;
     const connection = this.#takeIdle(origin) ?? new RawConnection(new URL(origin), this.#options);
-    const used = signal === undefined ? undefined : this.#usedConnections(signal);
-    used?.add(connection);
+    if (signal !== undefined) this.#usedConnections(signal).all.add(connection);
     this.#inUse.add(connection);
     const release = (): void => {
-      used?.delete(connection);
+      if (signal !== undefined) this.#leave(signal, connection);
       this.#inUse.delete(connection);
       if (connection.isReusable && !this.#isClosed) this.#keep(origin, connection);
       else connection.destroy();
     };
     try {
       const answer = await connection.send(request, room);
+      if (answer.stream?.errored) throw answer.stream.errored; // it may have closed already
       if (answer.stream === null) release();
       else answer.stream.once("close", release);
       return answer;
@@ -55,17 +61,29 @@ export class RawClient {
     this.#idle.delete(origin);
   }
 
-  /** One listener per signal: adding and removing one for each request takes longer than signing the request. */
-  #usedConnections(signal: AbortSignal): Set<RawConnection> {
+  /**
+   * Concurrent requests under a signal share a listener, because adding and removing one takes microseconds. It is removed
+   * with the last of them, because a signal of `AbortSignal.any` stays in memory as long as it has a listener.
+   */
+  #usedConnections(signal: AbortSignal): UsedConnections {
     const known = this.#usedUnder.get(signal);
     if (known !== undefined) return known;
-    const used = new Set<RawConnection>();
-    this.#usedUnder.set(signal, used);
+    const all = new Set<RawConnection>();
     const abort = (): void => {
-      for (const connection of used) connection.destroy(signal.reason as Error); // whatever the caller has given
+      for (const connection of all) connection.destroy(signal.reason as Error); // whatever the caller has given
     };
+    const used = { all, abort };
+    this.#usedUnder.set(signal, used);
     signal.addEventListener("abort", abort, { once: true });
     return used;
+  }
+
+  #leave(signal: AbortSignal, connection: RawConnection): void {
+    const used = this.#usedUnder.get(signal);
+    used?.all.delete(connection);
+    if (used?.all.size !== 0) return;
+    this.#usedUnder.delete(signal);
+    signal.removeEventListener("abort", used.abort);
   }
 
   #takeIdle(origin: string): RawConnection | undefined {

@@ -37,6 +37,9 @@ export interface RawConnectionOptions extends AgentLimits {
 }
 
 const HEAD_BYTES = 64 * 1024;
+const HEAD_END = "\r\n\r\n";
+/** Informational responses before a response. */
+const MAX_INFORMATIONAL = 16;
 const IDLE_MS = 4_000;
 /** Larger bodies are sent in pieces: the time limit starts again with each piece that the network takes. */
 const PIECE_BYTES = 256 * 1024;
@@ -56,6 +59,9 @@ export class RawConnection {
   readonly #received = Buffer.allocUnsafeSlow(HEAD_BYTES);
   /** How much of a head that is incomplete stands in `#received`. */
   #headBytes = 0;
+  /** When a head that has begun must be complete. Zero: none has begun. */
+  #headEndsBy = 0;
+  #informationalCount = 0;
   #head: ResponseHead | undefined;
   #body: ArrivingBody | undefined;
   #stream: BodyStream | null = null;
@@ -64,6 +70,8 @@ export class RawConnection {
   #reading: Reading | undefined;
   /** The body of the request has not been handed to the socket completely. */
   #isSending = false;
+  /** The next piece of the request's body has not been read from its source. */
+  #awaitsSource = false;
   #onWritable: () => void = () => undefined;
   #isReusable = true;
   #isConnected = false;
@@ -110,6 +118,7 @@ export class RawConnection {
   }
 
   send(request: RawRequest, room: BodyRoom | "stream"): Promise<RawAnswer> {
+    this.#headEndsBy = this.#informationalCount = 0;
     return new Promise((resolve, reject) => {
       this.#reading = { request, room, resolve, reject };
       if (this.#isConnected) this.#socket.setTimeout(request.timeoutMs ?? this.#limits.headersTimeoutMs);
@@ -138,29 +147,32 @@ export class RawConnection {
   }
 
   #writePieces(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): void {
-    this.#isSending = true;
-    this.#writeAll(pieces, bytes).then(
-      () => (this.#isSending = false),
-      (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
-    );
+    this.#isSending = bytes > 0;
+    const reading = this.#reading;
+    this.#writeAll(pieces, bytes).catch((error: unknown) => {
+      if (this.#reading === reading) this.destroy(error instanceof Error ? error : new Error(String(error)));
+    });
   }
 
   /** Stops when the response has come or the connection has failed. */
   async #writeAll(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): Promise<void> {
     let left = bytes;
     const reading = this.#reading;
+    this.#awaitsSource = left > 0;
     for await (const piece of pieces) {
       if (this.#reading !== reading) return;
+      this.#awaitsSource = false;
       left -= piece.length;
       if (left < 0) break;
       this.#isSending = left > 0;
-      if (this.#socket.write(piece)) continue;
-      await new Promise<void>((resolve) => (this.#onWritable = resolve));
+      if (!this.#socket.write(piece)) await new Promise<void>((resolve) => (this.#onWritable = resolve));
+      if (this.#reading !== reading) return;
+      this.#awaitsSource = left > 0;
     }
     if (left !== 0) throw new Error("the body of the request does not have the announced length");
   }
 
-  /** Called before each read of the socket. */
+  /** Called after each read of the socket, and once at the start. */
   #nextBuffer(): Buffer {
     const room = this.#body?.room?.();
     this.#isInRoom = room !== undefined;
@@ -196,21 +208,33 @@ export class RawConnection {
 
   /** Returns the bytes after the head. None: the head may be incomplete. */
   #readHead(received: Buffer, reading: Reading): Buffer {
-    for (let start = 0; ;) {
-      const end = received.indexOf("\r\n\r\n", start);
-      if (end === -1) {
-        if (received.length === HEAD_BYTES)
-          throw new ObjectStoreError("bad-response", "the head of the answer is too large");
-        this.#headBytes = received.length;
-        return received.subarray(received.length);
-      }
+    let start = 0;
+    let end = received.indexOf(HEAD_END, Math.max(0, this.#headBytes - HEAD_END.length + 1));
+    for (; end !== -1; end = received.indexOf(HEAD_END, start)) {
       const head = parseResponseHead(received.toString("latin1", start, end));
-      start = end + 4;
-      if (head.status < 200) continue; // the answer itself comes later
-      this.#headBytes = 0;
-      this.#beginBody(head, reading);
-      return received.subarray(start);
+      start = end + HEAD_END.length;
+      if (head.status >= 200) {
+        this.#headBytes = 0;
+        this.#beginBody(head, reading);
+        return received.subarray(start);
+      }
+      this.#headEndsBy = 0; // the answer itself comes later
+      this.#informationalCount += 1;
+      if (this.#informationalCount > MAX_INFORMATIONAL) throw badHead("comes after too many informational ones");
     }
+    this.#headBytes = received.length - start;
+    if (this.#headBytes === HEAD_BYTES) throw badHead("has a head that is too large");
+    received.copyWithin(0, start);
+    this.#limitHead(reading.request);
+    return received.subarray(received.length);
+  }
+
+  /** The limit of a head starts with its first byte, and the bytes after it do not start it again. */
+  #limitHead({ timeoutMs = this.#limits.headersTimeoutMs }: RawRequest): void {
+    const now = performance.now();
+    const endsBy = this.#headEndsBy === 0 ? now + timeoutMs : this.#headEndsBy;
+    this.#headEndsBy = this.#headBytes === 0 ? 0 : endsBy;
+    this.#socket.setTimeout(Math.max(1, endsBy - now));
   }
 
   #beginBody(head: ResponseHead, { request, room, resolve }: Reading): void {
@@ -250,8 +274,12 @@ export class RawConnection {
   }
 
   #onTimeout(): void {
+    // The store is not to blame. The next write starts the limit again.
+    if (this.#awaitsSource && this.#isConnected && this.#body === undefined) return;
     const phase = !this.#isConnected ? "CONNECT" : this.#body === undefined ? "HEADERS" : "BODY";
-    this.destroy(Object.assign(new Error("the object store is silent"), { code: `UND_ERR_${phase}_TIMEOUT` }));
+    this.destroy(
+      Object.assign(new Error("the object store did not respond in time"), { code: `UND_ERR_${phase}_TIMEOUT` }),
+    );
   }
 
   #onClose(): void {
@@ -284,12 +312,17 @@ function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
+function badHead(problem: string): ObjectStoreError {
+  return new ObjectStoreError("bad-response", `the answer ${problem}`);
+}
+
 function closedEarly(): Error {
   return Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" });
 }
 
-/** A line break would end the header and begin another. */
+/** A line break would end the header and begin another. The socket writes only the lower byte of each character. */
 function checked(text: string): string {
-  if (/[\r\n\0]/.test(text)) throw new Error("a header must not contain line breaks");
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw new Error("a header must contain only printable characters of Latin-1");
   return text;
 }

@@ -6,7 +6,7 @@ import type { ResponseHead } from "./response-head.ts";
 export interface ArrivingBody {
   /** Where the socket may write the next bytes; undefined: they must be passed to `add`. */
   room?(): Buffer | undefined;
-  /** So many bytes were written into the room. */
+  /** This many bytes were written into the room. */
   filled?(count: number): void;
   /** Returns how many of the bytes belong to the body. */
   add(bytes: Buffer): number;
@@ -48,7 +48,11 @@ export function bodyOf(head: ResponseHead, method: string, room: BodyRoom): Arri
   const { status, length, isChunked } = head;
   if (method === "HEAD" || status === 204 || status === 304) return new SizedBody(Buffer.alloc(0));
   const given = isSuccess(status) ? room : ERROR_LIMIT_BYTES;
-  if (given instanceof BodyStream) return framed(given, length, isChunked);
+  if (given instanceof BodyStream) {
+    // Nobody could see that such a body was cut short.
+    if (length === null && !isChunked) throw new ObjectStoreError("bad-response", "the answer has no length");
+    return framed(given, length, isChunked);
+  }
   const limit = typeof given === "number" ? given : given.length;
   if (length !== null && length > limit && isSuccess(status)) throw tooLong(limit);
   if (length !== null && length <= limit) {
@@ -180,6 +184,7 @@ class PlainBody extends FramedBody {
 }
 
 const LINE_LIMIT = 8 * 1024;
+const TRAILERS_LIMIT = 64 * 1024;
 const NEW_LINE = 0x0a;
 
 /** A body in chunks: before each stands its length, and a chunk without bytes ends the body. */
@@ -187,6 +192,7 @@ class ChunkedBody extends FramedBody {
   #expects: "length" | "data" | "line end" | "trailer" | "nothing" = "length";
   #line = "";
   #left = 0;
+  #trailerBytes = 0;
 
   get isComplete(): boolean {
     return this.#expects === "nothing" || this.endsConnection;
@@ -234,7 +240,9 @@ class ChunkedBody extends FramedBody {
     } else if (this.#expects === "line end") {
       if (line !== "") throw malformed();
       this.#expects = "length";
-    } else if (line === "") this.#expects = "nothing"; // the trailers before it say nothing that we need
+    } else if (line === "")
+      this.#expects = "nothing"; // the trailers before it say nothing that we need
+    else if ((this.#trailerBytes += line.length) > TRAILERS_LIMIT) throw malformed();
   }
 }
 
