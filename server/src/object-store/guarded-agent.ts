@@ -34,7 +34,7 @@ const load = createRequire(import.meta.url);
  * connection, so that a DNS change between check and use has no effect. One refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): GuardedAgent {
-  // Only now: it takes longer than everything else at the start of a copy, and most copies do without.
+  // Loaded here, because loading takes longer than everything else at the start of a copy, and most copies do not need it.
   const undici = load("undici") as typeof Undici;
   const lookup = guardedLookup(checkAddress, refusedAddress);
   const pending = new PendingConnections(
