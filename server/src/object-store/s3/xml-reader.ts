@@ -1,7 +1,7 @@
 /**
  * Reads a document of S3 element by element, and builds no tree, because a listing of a million keys has a thousand pages.
- * Comments, processing instructions, attributes and the prefixes of names are skipped. There is no document type, so no entity can expand. A malformed document, or one with too much
- * markup, is an error.
+ * Comments, processing instructions, attributes and the prefixes of names are skipped. There is no document type, so no
+ * entity can expand. A malformed document, or one with too much markup, is an error.
  */
 export class XmlReader {
   readonly #bytes: Buffer;
@@ -35,9 +35,10 @@ export class XmlReader {
     const end = this.#position(">", start);
     const tag = this.#text.slice(start + 1, end);
     this.#at = end + 1;
-    const name = isName(tag) ? tag : this.#nameWithMore(start);
+    const isPlain = isPlainName(tag);
+    const name = isPlain ? tag : this.#nameWithMore(start);
     if (this.#open.push(name) > MAX_DEPTH) throw new Error("the document is nested too deeply");
-    return name.slice(name.indexOf(":") + 1);
+    return isPlain ? name : name.slice(name.indexOf(":") + 1);
   }
 
   /** The text of the open element, which it closes. */
@@ -138,7 +139,7 @@ export class XmlReader {
     return null;
   }
 
-  /** Only comments can follow the last element. */
+  /** After the root, there can only be comments and processing instructions. */
   #checkEnd(): void {
     if (this.#open.length > 0) return;
     do {
@@ -169,7 +170,7 @@ export class XmlReader {
   }
 }
 
-/** Reading blocks the thread, for a time that grows with the markup. A page of 1,000 keys has about 15,000 of it. */
+/** Reading blocks the thread, for a time that grows with the markup. A page of 1,000 keys counts about 15,000. */
 const MAX_MARKUP = 100_000;
 const MAX_DEPTH = 64;
 const NAME_IN_TAG = /([\w:.-]+)[\s/>]/y;
@@ -180,6 +181,7 @@ const SECTION = "<![CDATA[";
 const SLASH = 0x2f;
 const GREATER = 0x3e;
 const DIGIT = 0x30;
+const COLON = 0x3a;
 const QUESTION_MARK = 0x3f;
 const EXCLAMATION_MARK = 0x21;
 const entities: ReadonlyMap<string, string> = new Map([
@@ -190,10 +192,12 @@ const entities: ReadonlyMap<string, string> = new Map([
   ["apos", "'"],
 ]);
 
-/** Whether a tag has nothing but its name. A loop, because a regular expression takes twice as long. */
-function isName(tag: string): boolean {
-  for (let at = 0; at < tag.length; at += 1)
-    if (tag.charCodeAt(at) < DIGIT && !".-".includes(tag.charAt(at))) return false;
+/** Whether a tag has nothing but a name without prefix. A loop, because a regular expression takes twice as long. */
+function isPlainName(tag: string): boolean {
+  for (let at = 0; at < tag.length; at += 1) {
+    const code = tag.charCodeAt(at);
+    if (code <= COLON && (code < DIGIT ? !".-".includes(tag.charAt(at)) : code === COLON)) return false;
+  }
   return true;
 }
 
