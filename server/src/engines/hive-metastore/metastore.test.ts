@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../test/support/free-port.ts";
 import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
 import { listeningSockets } from "../../../test/support/listening-sockets.ts";
 import { answerTo } from "../../../test/support/raw-answer.ts";
@@ -15,6 +16,8 @@ import { getAllDatabases, setUgi } from "../hive-thrift/hive-functions.ts";
 import { metastoreCommandLine } from "./metastore-command-line.ts";
 import { Metastore } from "./metastore.ts";
 import { probeMetastore } from "./probe-metastore.ts";
+
+const LONG_MS = 3_600_000;
 
 // Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
 // `metastore-faults.test.ts` kills it and its PostgreSQL.
@@ -182,7 +185,42 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     const wrong = await metastore.start({ password: "wrong" });
     await expect(metastore.ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
   });
+
+  describe("that waits for its first client", () => {
+    async function databasesAt(port: number): Promise<readonly string[]> {
+      const client = new HiveClient({ ...metastore.clientOptions(), port });
+      try {
+        return await client.databaseNames(soon());
+      } finally {
+        client.close();
+      }
+    }
+
+    it("only listens while it waits, and then serves that client, or nobody when it has waited long enough", async () => {
+      const [port, otherPort] = [await freePort(), await freePort()];
+      const waiting = await metastore.start({ port, firstClientWaitMs: LONG_MS });
+      const another = await metastore.start({ port: otherPort, firstClientWaitMs: 1 });
+      expect(await metastore.ready(another)).toBe(otherPort);
+      expect(await waiting.port()).toBeUndefined();
+      expect(await databasesAt(port)).toEqual(["default"]);
+      expect(await metastore.ready(waiting)).toBe(port);
+    });
+
+    it("serves a client although a silent one has connected before", async () => {
+      const port = await freePort();
+      await metastore.start({ port, firstClientWaitMs: LONG_MS });
+      const silent = await vi.waitFor(() => connectTo(port), { timeout: 120_000 });
+      expect(await databasesAt(port)).toEqual(["default"]);
+      silent.destroy();
+    });
+  });
 });
+
+async function connectTo(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  return socket.on("error", () => undefined);
+}
 
 function saslMessage(status: number, text: string): Buffer {
   const head = Buffer.from([status, 0, 0, 0, 0]);
