@@ -53,7 +53,7 @@ class RunningHelper<Request, Answer> {
       cwd: "/",
       env: { PATH: "/usr/bin:/bin" },
       execArgv: nodeOptions,
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.#child.unref();
     this.#child.channel?.unref();

@@ -55,6 +55,17 @@ test("the calling process is idle while many files are removed", async () => {
   expect(existsSync(join(base, "tree"))).toBe(false);
 });
 
+test("folders are removed for a server that runs with the lowest priority", () => {
+  shell("mkdir -p ours/tree/inner; touch ours/tree/inner/file");
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) shell("chown -R 65534:65534 ours; chmod 711 .");
+  const program = `const { removeTree } = await import("${new URL("remove-tree.ts", import.meta.url).href}");
+    await removeTree(process.argv[1]);`;
+  const command = ["-n", "19", process.execPath, "--input-type=module", "-e", program, join(base, "ours", "tree")];
+  execFileSync("nice", command, isRoot ? { uid: 65_534, gid: 65_534 } : {});
+  expect(existsSync(join(base, "ours", "tree"))).toBe(false);
+});
+
 test("folders are removed at any depth", async () => {
   mkdirSync(join(base, "tree", ...Array.from({ length: 400 }, () => "inner")), { recursive: true });
   await removeTree(join(base, "tree"));

@@ -52,6 +52,6 @@ async function removeWithoutHelper(path: string): Promise<boolean> {
 
 async function ask(request: RemoverRequest): Promise<number> {
   const answer = (await remover.ask(request)) ?? (await remover.ask(request));
-  if (answer === undefined) throw new Error("the process that removes folders was killed twice");
+  if (answer === undefined) throw new Error("the process that removes folders ended twice without an answer");
   return answer;
 }

@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { setImmediate as turn } from "node:timers/promises";
 import { bytesOf, measureUsage } from "../../lib/disk-usage.ts";
 import { answerRequests } from "../helper-process/helper-process.ts";
@@ -9,7 +9,8 @@ import type { RemoverRequest } from "./remove-tree.ts";
 /** A lower priority than the server's, a higher one than that of users' programs. */
 const NICE = 5;
 
-setPriority(NICE);
+// Only root may raise the priority of a process, and the server may run with a low one.
+setPriority(Math.max(NICE, getPriority()));
 if (process.getuid?.() === 0) process.setgroups?.([]); // root's groups must not count for the owners of folders
 answerRequests((request: RemoverRequest): Promise<number> => {
   return "measure" in request ? measure(request.measure) : removeAll(request.remove);
