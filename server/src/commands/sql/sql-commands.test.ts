@@ -96,7 +96,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   test("that fails names the class and the state, in the log and as its error", async () => {
     const { id } = await runSql(spark.account, "select * from nowhere", {}, "error");
     const { error } = await spark.account.get(`/commands/${id}/status_with_results`);
-    expect(error).toMatch(/^\[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01$/);
+    expect(error).toMatch(/^\[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01 \(line 1, pos 14\)$/);
     expect(await logOf(id)).toMatch(/\[TABLE_OR_VIEW_NOT_FOUND\] [^]*SQLSTATE: 42P01; line 1 pos 14/);
   });
 
@@ -104,7 +104,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     const { id, progress } = await runSql(spark.account, "select 1; select *\nfrom nowhere; select 2", {}, "error");
     expect(progress).toBeLessThan(100);
     const { error, inline } = await spark.account.get(`/commands/${id}/status_with_results`);
-    expect(error).toMatch(/^statement 2 of 3: \[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01$/);
+    expect(error).toMatch(/^statement 2 of 3: \[TABLE_OR_VIEW_NOT_FOUND\] .*SQLSTATE: 42P01 \(line 2, pos 5\)$/);
     expect(inline).toBeNull();
     const { error_log: log } = await spark.account.get(`/commands/${id}/error_logs`);
     expect(log).toMatch(/\[TABLE_OR_VIEW_NOT_FOUND\] [^]*SQLSTATE: 42P01; line 2 pos 5/);

@@ -35,10 +35,13 @@ export function failedBy(error: ConnectError, position: string): EndedOutcome {
 
 const LONGEST_CAUSE = 500;
 
-/** One line, for the row: the log has all of it. */
+/** One line, for the row: the log has all of it. Spark may name the position after further lines. */
 function summarised(error: ConnectError): string {
-  const [first = ""] = described(error).split("\n", 1);
-  return withState(first.slice(0, LONGEST_CAUSE), error);
+  const text = described(error);
+  const [first = ""] = text.split("\n", 1);
+  const [, line, column] = /\bline (\d+),? pos (\d+)/.exec(text) ?? [];
+  const cause = withState(first.slice(0, LONGEST_CAUSE), error);
+  return column === undefined || cause.includes(` pos ${column}`) ? cause : `${cause} (line ${line}, pos ${column})`;
 }
 
 /** For the log. Spark's message contains the class and the state already, most of the time. */

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Fault } from "../../lib/fault.ts";
 import { findDataDirHolder, lockDataDir } from "./data-dir-lock.ts";
 
 let root: string;
@@ -66,7 +65,7 @@ test("a lock that another process holds only for an instant is waited for", asyn
 
 test("another process holds the lock until it is killed", async () => {
   const holder = await lockElsewhere("globalThis.gc(); setInterval(() => undefined, 60_000);");
-  expect(() => lockDataDir(root)).toThrow(new Fault("conflict", `another Headgate (pid ${holder.pid}) uses ${root}`));
+  expect(() => lockDataDir(root)).toThrow(`another Headgate (pid ${holder.pid}) uses ${root}: \`npm run`);
   holder.kill("SIGKILL");
   await once(holder, "close");
   lockDataDir(root).release();

@@ -31,7 +31,8 @@ export function lockDataDir(dataDir: string): DataDirLock {
     const holder = isBusy(error) ? readHolder(file) : undefined;
     file.close();
     if (holder === undefined) throw new Fault("internal", `${path} cannot be locked`, { cause: error });
-    throw new Fault("conflict", `another Headgate (pid ${holder}) uses ${dataDir}`, { cause: error });
+    const remedy = "`npm run admin -- status` shows it, and `npm run admin -- stop` stops it";
+    throw new Fault("conflict", `another Headgate (pid ${holder}) uses ${dataDir}: ${remedy}`, { cause: error });
   }
   held.add(file);
   const release = (): void => {
