@@ -49,7 +49,7 @@ export function bodyOf(head: ResponseHead, method: string, room: BodyRoom): Arri
   if (method === "HEAD" || status === 204 || status === 304) return new SizedBody(Buffer.alloc(0));
   const given = isSuccess(status) ? room : ERROR_LIMIT_BYTES;
   if (given instanceof BodyStream) {
-    // Nobody could see that such a body was cut short.
+    // Without a length and without chunks, a body that is cut short looks complete.
     if (length === null && !isChunked) throw new ObjectStoreError("bad-response", "the answer has no length");
     return framed(given, length, isChunked);
   }
