@@ -43,7 +43,7 @@ async function accountsWith(answer: AnswerCall, count: number): Promise<AccountC
 }
 
 test("endless lists of many accounts stay within a memory limit and leave room for another account", async () => {
-  const greedy = await accountsWith(sendNames(2 ** 24), 12);
+  const greedy = await accountsWith(sendNames(2 ** 24), 7);
   const [other] = await accountsWith(
     (socket, { sequence }) => socket.write(renderReply(getAllTables, sequence, { success: ["orders"] })),
     1,

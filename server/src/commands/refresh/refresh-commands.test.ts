@@ -232,17 +232,4 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     });
     expect((await refresh(spark.account, name, { label })).added).toEqual({ "n=1": `file:${folder}/n=1` });
   });
-
-  /** `refresh-many.full.test.ts` has five times as many. */
-  test("adds more partitions than fit into one batch, and logs and lists each of them", async () => {
-    const { name, folder } = await textTable("h string, n int");
-    const hours = Array.from({ length: 26 }, (_, h) => `h=${h}`);
-    for (const h of hours) for (let n = 0; n < 100; n += 1) mkdirSync(join(folder, h, `n=${n}`), { recursive: true });
-    const { id, added } = await refresh(spark.account, name);
-    expect(Object.keys(added)).toHaveLength(2600);
-    const { text: log } = await spark.account.get(`/commands/${id}/logs`).reply();
-    expect(log.match(/ added h=/g)).toHaveLength(2600);
-    expect(Object.keys(await partitionsOf(spark.account, name))).toHaveLength(2600);
-    await runSql(spark.account, `drop table ${name}`); // other files read all rows of the metastore
-  });
 });
