@@ -19,8 +19,15 @@ import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 /** One real PostgreSQL for the whole run, with a migrated template from which every test file clones its database. */
 export const TEMPLATE = "headgate_template";
 
-/** Faster without durability: only a crash of the whole machine would lose data. */
-const notDurable = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+/** Faster without durability: only a crash of the whole machine would lose data. Each database lives for one test file. */
+const shortLived = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  autovacuum: "off",
+};
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folders = makeRunFolders();
@@ -32,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     lock,
     cacheDir,
     log: pino({ level: "silent" }),
-    settings: { max_connections: "200", ...notDurable },
+    settings: { max_connections: "200", ...shortLived },
   });
   const connection: ClientConfig = {
     host: postgres.socketDir,
