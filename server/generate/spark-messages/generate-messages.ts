@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
-import { format, resolveConfig } from "prettier";
+import { format } from "oxfmt";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
@@ -12,6 +12,7 @@ import {
   FileDescriptorProtoSchema,
   type FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
+import formatting from "../../../.oxfmtrc.json" with { type: "json" };
 import { neededMessages } from "./needed-messages.ts";
 import { readDescriptor } from "./read-descriptors.ts";
 import { danglingTypes, trimFile } from "./trim-descriptors.ts";
@@ -46,10 +47,12 @@ export async function generateMessages(sparkHome: string): Promise<Map<string, s
   if (status !== 0) throw new Error(`protoc-gen-es failed: ${stderr.toString()}`);
   const response = fromBinary(CodeGeneratorResponseSchema, stdout);
   if (response.error !== "") throw new Error(`protoc-gen-es failed: ${response.error}`);
-  const style = { ...(await resolveConfig(messagesFolder)), parser: "typescript" };
   return new Map(
     await Promise.all(
-      response.file.map(async ({ name, content }) => [basename(name), await format(content, style)] as const),
+      response.file.map(async ({ name, content }) => {
+        const { code } = await format(name, content, formatting);
+        return [basename(name), code] as const;
+      }),
     ),
   );
 }

@@ -82,25 +82,22 @@ test.concurrent("a large result is stored completely, and only the end of the re
   await eventually(() => expect(readFileSync(report, "utf8").split("\n").length).toBe(3));
 });
 
-test.concurrent(
-  "while a copy runs, its progress and tasks are shown, and its log has no line of the report",
-  async () => {
-    const account = await given.account();
-    const id = await submitCopy(
-      account,
-      `${printReport(copied("a", 1), progress(40, 4, 10))}; echo noted >&2; exec sleep 60`,
-    );
-    await eventually(async () =>
-      expect(await account.get(`/commands/${id}`)).toMatchObject({ status: "running", progress: 40 }),
-    );
-    expect(await account.get(`/commands/${id}/jobs`)).toMatchObject([
-      { job_stats: { status: "running", num_tasks: 10, num_completed_tasks: 4, ended_at: null } },
-    ]);
-    expect(await logOf(account, id)).toBe("noted\n");
-    await account.put(`/commands/${id}`);
-    expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "cancelled" });
-  },
-);
+test.concurrent("while a copy runs, its progress and tasks are shown, and its log has no line of the report", async () => {
+  const account = await given.account();
+  const id = await submitCopy(
+    account,
+    `${printReport(copied("a", 1), progress(40, 4, 10))}; echo noted >&2; exec sleep 60`,
+  );
+  await eventually(async () =>
+    expect(await account.get(`/commands/${id}`)).toMatchObject({ status: "running", progress: 40 }),
+  );
+  expect(await account.get(`/commands/${id}/jobs`)).toMatchObject([
+    { job_stats: { status: "running", num_tasks: 10, num_completed_tasks: 4, ended_at: null } },
+  ]);
+  expect(await logOf(account, id)).toBe("noted\n");
+  await account.put(`/commands/${id}`);
+  expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "cancelled" });
+});
 
 test.concurrent("a failed copy ends with the cause that its process reported, and is tried again", async () => {
   const account = await given.account();
@@ -201,44 +198,39 @@ test.concurrent("a copy runs although its cluster is DOWN, and with the label of
   expect(await account.get("/api/v2/clusters/default/state")).toMatchObject({ state: "DOWN" });
 });
 
-test.concurrent(
-  "keys are neither in the arguments nor in the environment of any process, but in a private file",
-  async () => {
-    const account = await given.account();
-    await account.put("/api/v2/accounts", {
-      account: { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" },
-    });
-    const wait = Buffer.from("exec sleep 60").toString("base64");
-    const { id } = await account.post("/commands", {
-      command_type: "HadoopCommand",
-      sub_command: "s3distcp",
-      sub_command_args: `--stub ${wait} --encryptionKey key-of-copy -Dfs.s3a.secret.key=$key$`,
-      macros: [{ key: "'key-of-macro'" }],
-    });
-    await eventually(async () =>
-      expect(await account.get(`/commands/${id}`)).toMatchObject({ pid: expect.any(Number) }),
-    );
-    const { folder } = filesOf(account, id).attempt(1);
-    const secrets = /secret-of-account|key-of-copy|key-of-macro/;
-    const request = join(folder, "input/copy.json");
-    const { words, account: seen } = JSON.parse(readFileSync(request, "utf8"));
-    expect(words.slice(2)).toEqual(["--encryptionKey", "key-of-copy", "-Dfs.s3a.secret.key=key-of-macro"]);
-    expect(seen.s3.credentials).toEqual({ accessKeyId: "AKIAACCESSOFACCOUNT0", secretAccessKey: "secret-of-account" });
-    expect(statSync(request).mode & 0o777).toBe(0o600);
-    const pids = (await listProcesses()).filter(
-      ({ commandLine }) => commandLine.includes(folder) || commandLine.includes("/headgate/input"),
-    );
-    expect(pids.length).toBeGreaterThan(1);
-    for (const { pid, commandLine } of await listProcesses()) {
-      expect(commandLine).not.toMatch(secrets);
-      expect(environmentOf(pid)).not.toMatch(secrets);
-    }
-    expect(readFileSync(join(folder, "spec.json"), "utf8")).not.toMatch(secrets);
-    await account.put(`/commands/${id}`);
-    await waitForCommandEnd(account, id);
-    await eventually(() => expect(existsSync(request)).toBe(false));
-  },
-);
+test.concurrent("keys are neither in the arguments nor in the environment of any process, but in a private file", async () => {
+  const account = await given.account();
+  await account.put("/api/v2/accounts", {
+    account: { storage_access_key: "AKIAACCESSOFACCOUNT0", storage_secret_key: "secret-of-account" },
+  });
+  const wait = Buffer.from("exec sleep 60").toString("base64");
+  const { id } = await account.post("/commands", {
+    command_type: "HadoopCommand",
+    sub_command: "s3distcp",
+    sub_command_args: `--stub ${wait} --encryptionKey key-of-copy -Dfs.s3a.secret.key=$key$`,
+    macros: [{ key: "'key-of-macro'" }],
+  });
+  await eventually(async () => expect(await account.get(`/commands/${id}`)).toMatchObject({ pid: expect.any(Number) }));
+  const { folder } = filesOf(account, id).attempt(1);
+  const secrets = /secret-of-account|key-of-copy|key-of-macro/;
+  const request = join(folder, "input/copy.json");
+  const { words, account: seen } = JSON.parse(readFileSync(request, "utf8"));
+  expect(words.slice(2)).toEqual(["--encryptionKey", "key-of-copy", "-Dfs.s3a.secret.key=key-of-macro"]);
+  expect(seen.s3.credentials).toEqual({ accessKeyId: "AKIAACCESSOFACCOUNT0", secretAccessKey: "secret-of-account" });
+  expect(statSync(request).mode & 0o777).toBe(0o600);
+  const pids = (await listProcesses()).filter(
+    ({ commandLine }) => commandLine.includes(folder) || commandLine.includes("/headgate/input"),
+  );
+  expect(pids.length).toBeGreaterThan(1);
+  for (const { pid, commandLine } of await listProcesses()) {
+    expect(commandLine).not.toMatch(secrets);
+    expect(environmentOf(pid)).not.toMatch(secrets);
+  }
+  expect(readFileSync(join(folder, "spec.json"), "utf8")).not.toMatch(secrets);
+  await account.put(`/commands/${id}`);
+  await waitForCommandEnd(account, id);
+  await eventually(() => expect(existsSync(request)).toBe(false));
+});
 
 function environmentOf(pid: number): string {
   try {

@@ -58,7 +58,8 @@ export interface LiveRun {
 }
 
 export type RunState =
-  { readonly state: "running"; readonly pid: number | null; readonly progress: number } | RunOutcome;
+  | { readonly state: "running"; readonly pid: number | null; readonly progress: number }
+  | RunOutcome;
 
 export type RunOutcome =
   | {

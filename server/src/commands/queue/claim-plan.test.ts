@@ -126,7 +126,7 @@ describe("a command that waits for memory", () => {
     const beside = (...others: number[]): NodeRoom => roomOf(200, ...others);
     const passing = plan([large, own, other], { room: beside(450, 55), memoryOf: needs, waited });
     expect(idsOf(passing)).toEqual([]);
-    expect(passing.shortages).toEqual(new Map([[large.id, "memory"], [own.id, "next"], [other.id, "next"]])); // prettier-ignore
+    expect(passing.shortages).toEqual(new Map([[large.id, "memory"], [own.id, "next"], [other.id, "next"]])); // oxfmt-ignore
     const starting = plan([large, own, other], { room: beside(450), memoryOf: needs, waited });
     expect(idsOf(starting)).toEqual([large.id, other.id]);
     const waiting = plan([large, own, other], { room: beside(250, 255), memoryOf: needs });
@@ -146,7 +146,7 @@ describe("a command that waits for memory", () => {
     const needs = ({ id }: Candidate): number => (id === large.id ? 200 : 50);
     const planned = plan([large, own, other], { room: roomOf(400, 100), memoryOf: needs, waited: { [large.id]: 61 } });
     expect(idsOf(planned)).toEqual([other.id]);
-    expect(planned.shortages).toEqual(new Map([[large.id, "share"], [own.id, "next"]])); // prettier-ignore
+    expect(planned.shortages).toEqual(new Map([[large.id, "share"], [own.id, "next"]])); // oxfmt-ignore
   });
 
   test("always lets commands of its account pass that need no memory", () => {

@@ -131,9 +131,9 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     }
 
     it.each<[string, (sd: HiveStorage) => Pick<NewPartition, "sd" | "parameters">]>([
-      ["parameters", (sd) => ({ sd, parameters: new Map([["a", "grüße 🎉"], ["b", ""]]) })], // prettier-ignore
+      ["parameters", (sd) => ({ sd, parameters: new Map([["a", "grüße 🎉"], ["b", ""]]) })], // oxfmt-ignore
       ["columns", (sd) => ({ sd: { ...sd, cols: [{ name: "other", type: "int" }] }, parameters: new Map() })],
-      ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // prettier-ignore
+      ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // oxfmt-ignore
       ["no columns", ({ cols: _, ...sd }) => ({ sd, parameters: new Map() })],
     ])("with %s of their own have the same rows as when Hive adds them one by one", async (_, make) => {
       const rows: string[][] = [];

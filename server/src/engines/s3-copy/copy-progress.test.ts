@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { CopyMeter } from "./copy-progress.ts";
 
 type Step =
-  { readonly kind: "plan" | "copy"; readonly files: number; readonly bytes: number } | { readonly kind: "listed" };
+  | { readonly kind: "plan" | "copy"; readonly files: number; readonly bytes: number }
+  | { readonly kind: "listed" };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom("plan", "copy"), files: fc.nat(5), bytes: fc.nat(1000) }),

@@ -8,7 +8,13 @@
  *   unavailable     the server does not respond
  */
 export type ConnectErrorKind =
-  "failed" | "cancelled" | "operation gone" | "session gone" | "taken over" | "refused" | "unavailable";
+  | "failed"
+  | "cancelled"
+  | "operation gone"
+  | "session gone"
+  | "taken over"
+  | "refused"
+  | "unavailable";
 
 export interface ConnectErrorFacts {
   readonly kind: ConnectErrorKind;

@@ -240,8 +240,7 @@ class ChunkedBody extends FramedBody {
     } else if (this.#expects === "line end") {
       if (line !== "") throw malformed();
       this.#expects = "length";
-    } else if (line === "")
-      this.#expects = "nothing"; // the trailers before it say nothing that we need
+    } else if (line === "") this.#expects = "nothing"; // the trailers before it say nothing that we need
     else if ((this.#trailerBytes += line.length) > TRAILERS_LIMIT) throw malformed();
   }
 }

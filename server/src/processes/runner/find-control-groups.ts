@@ -4,7 +4,8 @@ import { cpuWeightOfRuns } from "./control-group.ts";
 
 /** The folder in which groups of runs can be created, or why there is none. */
 export type ControlGroups =
-  { readonly kind: "usable"; readonly folder: string } | { readonly kind: "absent"; readonly reason: string };
+  | { readonly kind: "usable"; readonly folder: string }
+  | { readonly kind: "absent"; readonly reason: string };
 
 /** The subgroup in which systemd starts the server (`DelegateSubgroup=`); its parent is delegated to the server. */
 export const SERVER_GROUP = "headgate-server";

@@ -87,10 +87,8 @@ class WordReader implements GivenOptions {
     }
     const [, name = "", value] = OPTION.exec(word) ?? [];
     if (isProperty(word)) this.#readProperty(word.slice("-D".length));
-    else if (values.has(name))
-      this.#readValue(name as ValueOption, word, value); // a member of the set
-    else if (flags.has(name))
-      this.#readFlag(name as FlagOption, value); // a member of the set
+    else if (values.has(name)) this.#readValue(name as ValueOption, word, value); // a member of the set
+    else if (flags.has(name)) this.#readFlag(name as FlagOption, value); // a member of the set
     else if (name === "outputManifest") this.#readOutputManifest(value);
     else if (genericOptions.has(name)) this.#ignore(name, word, value);
     else throw new CopyArgumentError(`Argument ${this.#isAfterSecret ? MASK : withoutSecrets(word)} doesn't match.`);

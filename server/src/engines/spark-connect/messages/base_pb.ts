@@ -683,7 +683,8 @@ export const InterruptRequest_InterruptType = {
  * @generated from enum spark.connect.InterruptRequest.InterruptType
  */
 export type InterruptRequest_InterruptType =
-  (typeof InterruptRequest_InterruptType)[keyof typeof InterruptRequest_InterruptType] | UnknownEnum;
+  | (typeof InterruptRequest_InterruptType)[keyof typeof InterruptRequest_InterruptType]
+  | UnknownEnum;
 
 /**
  * Describes the enum spark.connect.InterruptRequest.InterruptType.

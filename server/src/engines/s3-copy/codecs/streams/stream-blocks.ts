@@ -60,8 +60,7 @@ export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSigna
     signal.removeEventListener("abort", abort);
     if (isOpen) {
       const closed = iterator.return?.();
-      if (signal.aborted)
-        closed?.catch(() => undefined); // a source that never answers never closes
+      if (signal.aborted) closed?.catch(() => undefined); // a source that never answers never closes
       else await closed;
     }
   }

@@ -16,7 +16,8 @@ export interface BlockRequest {
 }
 
 export type BlockReply =
-  { readonly id: number; readonly bytes: Uint8Array } | { readonly id: number; readonly damage: string };
+  | { readonly id: number; readonly bytes: Uint8Array }
+  | { readonly id: number; readonly damage: string };
 
 const threads: BlockThread[] = [];
 
