@@ -133,6 +133,7 @@ describe("a node without Spark", () => {
         await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
         if (cause === "cancelled") await live.stop();
         await expect.poll(() => live.poll()).toMatchObject({ cause });
+        expect(readFileSync(files.log, "utf8")).not.toContain("is starting"); // a remote server runs already
         await server.kill();
         await server.start();
         const adopted = await executor.adopt({ ...run(), programText }, live.handle);

@@ -34,6 +34,8 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
       const next = await submitSql(spark.account, "select 2");
       await seen(next.id, { status: "done" }, { timeout: SET_UP_MS, interval: 100 });
       expect((await spark.account.get(`/commands/${next.id}/results`)).results).toBe("2\r\n");
+      const { text: log } = await spark.account.get(`/commands/${next.id}/logs`).reply();
+      expect(log).toContain("the Spark server for this query is starting");
       // The next query had to wait for the server, so the cancel had not waited for it.
       expect(cancelled - asked).toBeLessThan(performance.now() - cancelled);
     },
@@ -51,7 +53,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     expect(rows.map(([number]) => number)).toEqual([...Array(750).keys(), ""].map(String));
     expect(rows.slice(0, -1).every(([, , filler]) => filler === "x".repeat(20_000))).toBe(true);
     const { text: log } = await spark.account.get(`/commands/${id}/logs`).reply();
-    expect(log.match(/statement \d of \d/g)).toEqual(["statement 1 of 2", "statement 2 of 2"]);
+    expect(log.match(/statement \d of \d|is starting/g)).toEqual(["statement 1 of 2", "statement 2 of 2"]);
     expect((await spark.account.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);
     const jobs = await spark.account.get(`/commands/${id}/jobs`);
     expect(jobs).toMatchObject([

@@ -104,7 +104,9 @@ export class SqlRun extends InProcessRun {
       return failed("the Spark server that ran it is gone");
     }
     try {
-      if (!held.server.isUp) await this.log.write("the Spark server for this query is starting");
+      const { isUp, isRemote } = held.server;
+      const isStarting = state === undefined && !isUp && !isRemote;
+      if (isStarting) await this.log.write("the Spark server for this query is starting");
       await this.#unlessEnding(held.server.ready);
       this.#server = held.server;
       this.pid = await held.server.process.pid();
