@@ -73,6 +73,7 @@ export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
 /** A run of this node. */
 export interface HeldRun {
   readonly accountId: number;
+  /** Runs that share a process that has not started each have its memory, which counts once. */
   readonly memoryMiB: number;
   /** The key of the process that it shares with other commands. */
   readonly sharedBy: string | undefined;
@@ -139,9 +140,10 @@ export class Claimer {
     const opening = new Set<string>();
     let usedMiB = sharedMemory.reservedMiB();
     for (const { accountId, memoryMiB, sharedBy } of runs) {
-      if (memoryMiB > 0 && sharedBy !== undefined) opening.add(sharedBy);
-      usedBy.set(accountId, (usedBy.get(accountId) ?? 0) + memoryMiB);
-      usedMiB += memoryMiB;
+      const addedMiB = sharedBy !== undefined && opening.has(sharedBy) ? 0 : memoryMiB;
+      if (addedMiB > 0 && sharedBy !== undefined) opening.add(sharedBy);
+      usedBy.set(accountId, (usedBy.get(accountId) ?? 0) + addedMiB);
+      usedMiB += addedMiB;
     }
     return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy, serversBy, opening };
   }
@@ -168,7 +170,8 @@ export class Claimer {
       if (stopping.aborted) return;
       const { needsCluster } = kindOf(candidate);
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps, needsCluster));
-      if (command !== undefined) conduct(command);
+      // The candidate also has the configured heap, which decides how much memory its process needs.
+      if (command !== undefined) conduct({ ...candidate, ...command });
     }
   }
 

@@ -101,10 +101,15 @@ export class ConductedRun {
     this.finished = this.#conduct();
   }
 
-  /** If it shares a process, it counts the memory that it was claimed with only until the process is counted itself. */
+  /**
+   * A run that shares a process counts the memory that the process will need, until the process has started and is
+   * counted itself.
+   */
   get memoryMiB(): number {
-    this.#isCountedByProcess ||= this.sharedBy !== undefined && this.#kind.memory.reservedMiB(this.#command) === 0;
-    return this.#isCountedByProcess ? 0 : this.#command.memoryMiB;
+    if (this.sharedBy === undefined) return this.#command.memoryMiB;
+    const neededMiB = this.#kind.memory.reservedMiB(this.#command);
+    this.#isCountedByProcess ||= neededMiB === 0;
+    return this.#isCountedByProcess ? 0 : neededMiB;
   }
 
   cancel(): void {
