@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { cpSync } from "node:fs";
+import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
 
@@ -73,6 +75,28 @@ describe("a metastore that a previous server left running", () => {
     expect(stuck.isStopped).toBe(true);
     next.reviveLost();
     await expect.poll(() => given.running().map((each) => each.port)).toEqual([port]);
+  });
+
+  test("is replaced, with a new secret, if another process had taken its port while it started", async () => {
+    const foreign = createServer();
+    given.beforeListening = async (port) => {
+      given.beforeListening = () => Promise.resolve();
+      await once(foreign.listen(port, "127.0.0.1"), "listening");
+    };
+    given.served = new Promise(() => undefined);
+    const before = await given.open().contributionOf(given.accountId);
+    const misplaced = given.only();
+    await once(foreign.close(), "close");
+    given.served = Promise.resolve();
+    const next = given.reopen();
+    await next.adopt();
+    await expect.poll(() => next.reservedMiB()).toBe(0);
+    expect(misplaced.isStopped).toBe(true);
+    next.reviveLost();
+    await expect.poll(() => given.running().length).toBe(1);
+    const after = await next.contributionOf(given.accountId);
+    const secret = "spark.headgate.metastore.secret";
+    expect(after.properties[secret]).not.toBe(before.properties[secret]);
   });
 
   test("is adopted once if a crash left two, and the other one is ended", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
 import { endProcessesOfDeletedAccounts } from "./end-processes-of-deleted-accounts.ts";
@@ -81,7 +82,8 @@ describe("the metastore of an account", () => {
   });
 
   test("is replaced, with a new secret, if another process takes its port while it starts", async () => {
-    const metastores = given.open();
+    const lines: string[] = [];
+    const metastores = given.open({ log: pino({}, { write: (line) => void lines.push(line) }) });
     const foreign = createServer();
     given.beforeListening = async (port) => {
       given.beforeListening = () => Promise.resolve();
@@ -90,7 +92,11 @@ describe("the metastore of an account", () => {
     try {
       const promised = await metastores.contributionOf(given.accountId);
       const misplaced = given.only();
+      const { port, launch } = misplaced;
       await expect.poll(() => misplaced.isStopped).toBe(true);
+      expect(lines.join("")).toContain(
+        `it listens on port ${port}, because another process has taken port ${launch?.port}`,
+      );
       const after = await metastores.contributionOf(given.accountId);
       for (const key of ["spark.headgate.metastore.secret", "spark.hadoop.hive.metastore.uris"]) {
         expect(after.properties[key]).not.toBe(promised.properties[key]);

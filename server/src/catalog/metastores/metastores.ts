@@ -13,7 +13,7 @@ import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { metastoreFolders } from "./metastore-folder.ts";
+import { metastoreFolders, readStoredPort } from "./metastore-folder.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
 import { metastoreDigest, startMetastore, type MetastoreProcess, type Up } from "./start-metastore.ts";
 
@@ -100,12 +100,19 @@ export class Metastores {
   }
 
   /**
-   * Waits for a leftover process. If it does not become ready, it is replaced when `reviveLost` finds running Sparks.
+   * Waits for a leftover process. If it does not become ready, or not on the port that Sparks were given, it is replaced
+   * when `reviveLost` finds running Sparks.
    */
   async #find(accountId: number, process: MetastoreProcess): Promise<Up> {
     const { closed } = this.#supervisor;
     try {
-      return { process, port: await process.ready(closed), secret: undefined };
+      const port = await process.ready(closed);
+      const given = (await readStoredPort(this.#options.dataDir, accountId)) ?? port;
+      if (port !== given) {
+        await this.#renewSecret(accountId);
+        throw misplaced(port, given);
+      }
+      return { process, port, secret: undefined };
     } catch (error) {
       if (!closed.aborted) {
         await process.stop().catch(() => undefined);
@@ -113,6 +120,12 @@ export class Metastores {
       }
       throw error;
     }
+  }
+
+  async #renewSecret(accountId: number): Promise<void> {
+    const { catalogs } = this.#options;
+    const catalog = await catalogs.find(accountId);
+    if (catalog.kind === "own") await catalogs.renewSecret(accountId, catalog);
   }
 
   /** Restarts the metastores of Sparks that have outlived both their metastore and the previous server. */
@@ -225,7 +238,7 @@ export class Metastores {
     const up = await metastore.ready;
     try {
       const port = await up.process.ready(closed);
-      if (port !== up.port) throw new Error(`another process has taken port ${up.port}`);
+      if (port !== up.port) throw misplaced(port, up.port);
       metastore.readyAt = performance.now();
       metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch (error) {
@@ -268,4 +281,9 @@ export class Metastores {
       }
     }
   }
+}
+
+/** Sparks may have shown the secret to the process that listens on the port they were given. */
+function misplaced(port: number, given: number): Error {
+  return new Error(`it listens on port ${port}, because another process has taken port ${given}`);
 }
