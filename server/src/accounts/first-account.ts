@@ -23,7 +23,6 @@ export async function ensureFirstAccount(
   return db.asSystem(async (tx) => {
     if (await lockAndHasAccounts(tx)) return undefined;
     const token = mintToken();
-    keepToken(token);
     await createAccountWithAdmin(
       tx,
       {
@@ -35,6 +34,7 @@ export async function ensureFirstAccount(
       },
       token,
     );
+    keepToken(token); // not before, so that a refused e-mail address leaves no file behind
     return { email, token };
   });
 }
