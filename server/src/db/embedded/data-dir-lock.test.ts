@@ -65,7 +65,9 @@ test("a lock that another process holds only for an instant is waited for", asyn
 
 test("another process holds the lock until it is killed", async () => {
   const holder = await lockElsewhere("globalThis.gc(); setInterval(() => undefined, 60_000);");
-  expect(() => lockDataDir(root)).toThrow(`another Headgate (pid ${holder.pid}) uses ${root}: \`npm run`);
+  expect(() => lockDataDir(root)).toThrow(
+    `another Headgate (pid ${holder.pid}) uses ${root}: if it is a server, \`npm run`,
+  );
   holder.kill("SIGKILL");
   await once(holder, "close");
   lockDataDir(root).release();

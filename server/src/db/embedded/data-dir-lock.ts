@@ -22,7 +22,7 @@ const held = new Set<DatabaseSync>();
 export function lockDataDir(dataDir: string): DataDirLock {
   makeReachableFolder(dataDir, "HEADGATE_DATA_DIR");
   const path = join(dataDir, "headgate.lock");
-  const file = openPrivately(path);
+  const file = openPrivately(path, LOCK_WAIT_MS);
   try {
     // The content is not needed after a crash: no journal file, no sync.
     file.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
@@ -31,7 +31,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
     const holder = isBusy(error) ? readHolder(file) : undefined;
     file.close();
     if (holder === undefined) throw new Fault("internal", `${path} cannot be locked`, { cause: error });
-    const remedy = "`npm run admin -- status` shows it, and `npm run admin -- stop` stops it";
+    const remedy = "if it is a server, `npm run admin -- stop` stops it; otherwise wait until that command has ended";
     throw new Fault("conflict", `another Headgate (pid ${holder}) uses ${dataDir}: ${remedy}`, { cause: error });
   }
   held.add(file);
@@ -45,7 +45,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
 export function findDataDirHolder(dataDir: string): string | undefined {
   const path = join(dataDir, "headgate.lock");
   if (!exists(path)) return undefined;
-  const file = openPrivately(path);
+  const file = openPrivately(path, FIND_WAIT_MS);
   try {
     file.exec("BEGIN IMMEDIATE");
     return undefined;
@@ -66,13 +66,14 @@ function exists(path: string): boolean {
   }
 }
 
-/** A command of the operator that looks for the holder takes the lock for an instant, which is waited for. */
-const BRIEF_LOCK_MS = 200;
+/** `findDataDirHolder` takes the lock for an instant, which can last on a busy machine. */
+const LOCK_WAIT_MS = 1000;
+const FIND_WAIT_MS = 200;
 
-function openPrivately(path: string): DatabaseSync {
+function openPrivately(path: string, waitMs: number): DatabaseSync {
   try {
     closeSync(openSync(path, "a", 0o600));
-    return new DatabaseSync(path, { timeout: BRIEF_LOCK_MS });
+    return new DatabaseSync(path, { timeout: waitMs });
   } catch (cause) {
     throw notUsable(path, cause);
   }
