@@ -1,6 +1,7 @@
 import { DEFAULT_AGENT_LIMITS } from "../../src/object-store/guarded-agent.ts";
 import { RawClient } from "../../src/object-store/s3/raw-client.ts";
-import type { RawConnectionOptions, RawRequest } from "../../src/object-store/s3/raw-connection.ts";
+import type { RawConnectionOptions } from "../../src/object-store/s3/raw-connection.ts";
+import type { RawRequest } from "../../src/object-store/s3/raw-request.ts";
 import type { BodyStream } from "../../src/object-store/s3/response-body.ts";
 import { afterTest } from "./raw-server.ts";
 

@@ -1,7 +1,8 @@
-import { RawConnection, type RawAnswer, type RawConnectionOptions, type RawRequest } from "./raw-connection.ts";
+import { RawConnection, type RawAnswer, type RawConnectionOptions } from "./raw-connection.ts";
+import type { RawRequest } from "./raw-request.ts";
 import type { BodyRoom } from "./response-body.ts";
 
-/** The connections that are in use under a signal, and its listener. */
+/** The connections whose requests one signal aborts, and the listener on that signal. */
 interface UsedConnections {
   readonly all: Set<RawConnection>;
   readonly abort: () => void;
@@ -62,8 +63,9 @@ export class RawClient {
   }
 
   /**
-   * Concurrent requests under a signal share a listener, because adding and removing one takes microseconds. It is removed
-   * with the last of them, because a signal of `AbortSignal.any` stays in memory as long as it has a listener.
+   * Concurrent requests with the same signal share one listener, because adding and removing one for each request would take
+   * microseconds. It is removed when the last of them ends, because a signal made by `AbortSignal.any` stays in memory as
+   * long as it has a listener.
    */
   #usedConnections(signal: AbortSignal): UsedConnections {
     const known = this.#usedUnder.get(signal);

@@ -2,26 +2,9 @@ import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { refusedAddress, type AgentLimits } from "../guarded-agent.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
 import { bodyOf, BodyStream, isSuccess, tooLong, type ArrivingBody, type BodyRoom } from "./response-body.ts";
-import { parseResponseHead, type ResponseHead, type ResponseHeaders } from "./response-head.ts";
-
-export interface RawRequest {
-  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | StreamedBody | null;
-  /** Instead of the limits of the connection, for a store that is silent while it works. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** A body that does not fit into memory. */
-export interface StreamedBody {
-  readonly bytes: number;
-  /** Called for each attempt. */
-  readonly contents: () => AsyncIterable<Buffer>;
-}
+import { RequestWriter, type RawRequest } from "./raw-request.ts";
+import { badResponse, parseResponseHead, type ResponseHead, type ResponseHeaders } from "./response-head.ts";
 
 export interface RawAnswer {
   readonly status: number;
@@ -41,8 +24,6 @@ const HEAD_END = "\r\n\r\n";
 /** Informational responses before a response. */
 const MAX_INFORMATIONAL = 16;
 const IDLE_MS = 4_000;
-/** Larger bodies are sent in pieces: the time limit starts again with each piece that the network takes. */
-const PIECE_BYTES = 256 * 1024;
 
 /** A response that is being read. */
 interface Reading {
@@ -57,7 +38,7 @@ export class RawConnection {
   readonly #socket: Socket;
   readonly #limits: AgentLimits;
   readonly #received = Buffer.allocUnsafeSlow(HEAD_BYTES);
-  /** How much of a head that is incomplete stands in `#received`. */
+  /** How many bytes of an incomplete head are in `#received`. */
   #headBytes = 0;
   /** When a head that has begun must be complete. Zero: none has begun. */
   #headEndsBy = 0;
@@ -68,11 +49,7 @@ export class RawConnection {
   /** Whether the socket writes into the body's own memory. */
   #isInRoom = false;
   #reading: Reading | undefined;
-  /** The body of the request has not been handed to the socket completely. */
-  #isSending = false;
-  /** The next piece of the request's body has not been read from its source. */
-  #awaitsSource = false;
-  #onWritable: () => void = () => undefined;
+  #writer: RequestWriter | undefined;
   #isReusable = true;
   #isConnected = false;
   #isPaused = false;
@@ -97,7 +74,7 @@ export class RawConnection {
     this.#socket.setNoDelay(true);
     this.#socket.setTimeout(limits.connectTimeoutMs);
     this.#socket.once(isTls ? "secureConnect" : "connect", () => this.#onConnected());
-    this.#socket.on("drain", () => this.#onWritable());
+    this.#socket.on("drain", () => this.#writer?.resume());
     this.#socket.on("timeout", () => this.#onTimeout());
     this.#socket.on("error", (error) => this.#fail(error));
     this.#socket.on("close", () => this.#onClose());
@@ -122,54 +99,14 @@ export class RawConnection {
     return new Promise((resolve, reject) => {
       this.#reading = { request, room, resolve, reject };
       if (this.#isConnected) this.#socket.setTimeout(request.timeoutMs ?? this.#limits.headersTimeoutMs);
-      this.#write(headOf(request), request.body);
+      this.#writer = new RequestWriter(this.#socket);
+      this.#writer.write(request, (error) => this.destroy(error));
     });
   }
 
   #onConnected(): void {
     this.#isConnected = true;
     this.#socket.setTimeout(this.#reading?.request.timeoutMs ?? this.#limits.headersTimeoutMs);
-  }
-
-  #write(head: string, body: RawRequest["body"]): void {
-    if (!Buffer.isBuffer(body)) {
-      this.#socket.write(head, "latin1");
-      if (body !== null) this.#writePieces(body.contents(), body.bytes);
-    } else if (body.length > PIECE_BYTES) {
-      this.#socket.write(head, "latin1");
-      this.#writePieces(piecesOf(body), body.length);
-    } else {
-      this.#socket.cork(); // both in one packet
-      this.#socket.write(head, "latin1");
-      if (body.length > 0) this.#socket.write(body);
-      this.#socket.uncork();
-    }
-  }
-
-  #writePieces(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): void {
-    this.#isSending = bytes > 0;
-    const reading = this.#reading;
-    this.#writeAll(pieces, bytes).catch((error: unknown) => {
-      if (this.#reading === reading) this.destroy(error instanceof Error ? error : new Error(String(error)));
-    });
-  }
-
-  /** Stops when the response has come or the connection has failed. */
-  async #writeAll(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, bytes: number): Promise<void> {
-    let left = bytes;
-    const reading = this.#reading;
-    this.#awaitsSource = left > 0;
-    for await (const piece of pieces) {
-      if (this.#reading !== reading) return;
-      this.#awaitsSource = false;
-      left -= piece.length;
-      if (left < 0) break;
-      this.#isSending = left > 0;
-      if (!this.#socket.write(piece)) await new Promise<void>((resolve) => (this.#onWritable = resolve));
-      if (this.#reading !== reading) return;
-      this.#awaitsSource = left > 0;
-    }
-    if (left !== 0) throw new Error("the body of the request does not have the announced length");
   }
 
   /** Called after each read of the socket, and once at the start. */
@@ -194,8 +131,7 @@ export class RawConnection {
   }
 
   #receive(count: number): void {
-    if (this.#reading === undefined)
-      throw new ObjectStoreError("bad-response", "the store sent bytes without a request");
+    if (this.#reading === undefined) throw badResponse("comes without a request");
     if (this.#isInRoom) this.#body?.filled?.(count);
     else {
       const received = this.#received.subarray(0, this.#headBytes + count);
@@ -220,10 +156,10 @@ export class RawConnection {
       }
       this.#headEndsBy = 0; // the answer itself comes later
       this.#informationalCount += 1;
-      if (this.#informationalCount > MAX_INFORMATIONAL) throw badHead("comes after too many informational ones");
+      if (this.#informationalCount > MAX_INFORMATIONAL) throw badResponse("comes after too many informational ones");
     }
     this.#headBytes = received.length - start;
-    if (this.#headBytes === HEAD_BYTES) throw badHead("has a head that is too large");
+    if (this.#headBytes === HEAD_BYTES) throw badResponse("has a head that is too large");
     received.copyWithin(0, start);
     this.#limitHead(reading.request);
     return received.subarray(received.length);
@@ -234,6 +170,8 @@ export class RawConnection {
     const now = performance.now();
     const endsBy = this.#headEndsBy === 0 ? now + timeoutMs : this.#headEndsBy;
     this.#headEndsBy = this.#headBytes === 0 ? 0 : endsBy;
+    // Checked here, too, because bytes that follow one another quickly would start the timer again before it ends.
+    if (now > endsBy) throw timeoutError("HEADERS");
     this.#socket.setTimeout(Math.max(1, endsBy - now));
   }
 
@@ -266,20 +204,17 @@ export class RawConnection {
     this.#head = undefined;
     this.#body = undefined;
     this.#stream = null;
-    const isSent = !this.#isSending && this.#socket.writableLength === 0; // some errors come before that
+    const isSent = this.#writer?.isSending !== true && this.#socket.writableLength === 0; // some errors come before that
     this.#isReusable = head.isKeptAlive && !body.endsConnection && isSent;
-    this.#onWritable();
+    this.#writer?.stop();
     this.#socket.setTimeout(IDLE_MS);
     reading.resolve({ status: head.status, headers: head.headers, bytes: body.bytes, stream: null });
   }
 
   #onTimeout(): void {
     // The store is not to blame. The next write starts the limit again.
-    if (this.#awaitsSource && this.#isConnected && this.#body === undefined) return;
-    const phase = !this.#isConnected ? "CONNECT" : this.#body === undefined ? "HEADERS" : "BODY";
-    this.destroy(
-      Object.assign(new Error("the object store did not respond in time"), { code: `UND_ERR_${phase}_TIMEOUT` }),
-    );
+    if (this.#writer?.awaitsSource === true && this.#isConnected && this.#body === undefined) return;
+    this.destroy(timeoutError(!this.#isConnected ? "CONNECT" : this.#body === undefined ? "HEADERS" : "BODY"));
   }
 
   #onClose(): void {
@@ -291,38 +226,15 @@ export class RawConnection {
     this.#isReusable = false;
     const reading = this.#reading;
     this.#reading = undefined;
-    this.#onWritable();
+    this.#writer?.stop();
     reading?.reject(error);
   }
-}
-
-function headOf({ method, path, headers, body }: RawRequest): string {
-  let head = `${method} ${checked(path)} HTTP/1.1\r\n`;
-  for (const name in headers) head += `${name}: ${checked(headers[name] ?? "")}\r\n`;
-  if (method === "PUT" || method === "POST") head += `content-length: ${lengthOf(body)}\r\n`;
-  return `${head}\r\n`;
-}
-
-/** Always given: S3 does not accept a body in chunks. */
-function lengthOf(body: RawRequest["body"]): number {
-  return Buffer.isBuffer(body) ? body.length : (body?.bytes ?? 0);
-}
-
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
-}
-
-function badHead(problem: string): ObjectStoreError {
-  return new ObjectStoreError("bad-response", `the answer ${problem}`);
 }
 
 function closedEarly(): Error {
   return Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" });
 }
 
-/** A line break would end the header and begin another. The socket writes only the lower byte of each character. */
-function checked(text: string): string {
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
-    throw new Error("a header must contain only printable characters of Latin-1");
-  return text;
+function timeoutError(phase: "CONNECT" | "HEADERS" | "BODY"): Error {
+  return Object.assign(new Error("the object store did not respond in time"), { code: `UND_ERR_${phase}_TIMEOUT` });
 }

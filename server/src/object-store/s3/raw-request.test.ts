@@ -7,7 +7,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { describe, expect, test } from "vitest";
 import { afterTest, ok, rawServer } from "../../../test/support/raw-server.ts";
 import { rawClientWith, getRequest, getText } from "../../../test/support/raw-clients.ts";
-import type { RawRequest, StreamedBody } from "./raw-connection.ts";
+import type { RawRequest, StreamedBody } from "./raw-request.ts";
 
 const MIB = 1024 * 1024;
 const mebibyte = Buffer.alloc(MIB);

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import { ObjectStoreError } from "../object-store-error.ts";
-import type { ResponseHead } from "./response-head.ts";
+import type { ObjectStoreError } from "../object-store-error.ts";
+import { badResponse, type ResponseHead } from "./response-head.ts";
 
 /** The body of a response while it arrives. */
 export interface ArrivingBody {
@@ -50,7 +50,7 @@ export function bodyOf(head: ResponseHead, method: string, room: BodyRoom): Arri
   const given = isSuccess(status) ? room : ERROR_LIMIT_BYTES;
   if (given instanceof BodyStream) {
     // Without a length and without chunks, a body that is cut short looks complete.
-    if (length === null && !isChunked) throw new ObjectStoreError("bad-response", "the answer has no length");
+    if (length === null && !isChunked) throw badResponse("has no length");
     return framed(given, length, isChunked);
   }
   const limit = typeof given === "number" ? given : given.length;
@@ -71,7 +71,7 @@ function framed(sink: Sink, length: number | null, isChunked: boolean): Arriving
 }
 
 export function tooLong(bytes: number): ObjectStoreError {
-  return new ObjectStoreError("bad-response", `the answer is larger than ${bytes} bytes`);
+  return badResponse(`is larger than ${bytes} bytes`);
 }
 
 /** A body of known length goes straight into its memory. */
@@ -246,5 +246,5 @@ class ChunkedBody extends FramedBody {
 }
 
 function malformed(): ObjectStoreError {
-  return new ObjectStoreError("bad-response", "the answer has a malformed chunk");
+  return badResponse("has a malformed chunk");
 }

@@ -17,13 +17,13 @@ export interface ResponseHead {
 export function parseResponseHead(text: string): ResponseHead {
   const statusEnd = endOfLine(text, 0);
   const [statusLine = "", status] = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(text.slice(0, statusEnd)) ?? [];
-  if (status === undefined) throw unreadableHead("is not HTTP/1.x");
+  if (status === undefined) throw badResponse("is not HTTP/1.x");
   const headers = Object.create(null) as Record<string, string>; // a header may be named like a method of objects
   for (let start = statusEnd + 2; start < text.length;) {
     const end = endOfLine(text, start);
     const colon = text.indexOf(":", start);
     if (colon <= start || colon >= end || isSpace(text, start) || isSpace(text, colon - 1)) {
-      throw unreadableHead("has a malformed header");
+      throw badResponse("has a malformed header");
     }
     const name = text.slice(start, colon).toLowerCase();
     const value = trimmed(text, colon + 1, end);
@@ -31,7 +31,7 @@ export function parseResponseHead(text: string): ResponseHead {
     if (earlier === undefined) headers[name] = value;
     else if (name !== "content-length") headers[name] = `${earlier}, ${value}`;
     // Two lengths that differ would let one response hide another.
-    else if (earlier !== value) throw unreadableHead("has two lengths");
+    else if (earlier !== value) throw badResponse("has two lengths");
     start = end + 2;
   }
   return {
@@ -64,20 +64,21 @@ function isSpace(text: string, at: number): boolean {
 const SPACE = 0x20;
 const TAB = 0x09;
 
-function unreadableHead(problem: string): ObjectStoreError {
-  return new ObjectStoreError("bad-response", `the answer ${problem}`);
-}
-
 function isChunked(headers: ResponseHeaders): boolean {
   const encoding = headers["transfer-encoding"];
   if (encoding === undefined) return false;
-  if (encoding.toLowerCase() !== "chunked") throw unreadableHead("has an unknown transfer encoding");
+  if (encoding.toLowerCase() !== "chunked") throw badResponse("has an unknown transfer encoding");
   return true;
 }
 
 function lengthOf(headers: ResponseHeaders): number | null {
   const text = headers["content-length"];
   if (headers["transfer-encoding"] !== undefined || text === undefined) return null;
-  if (!/^\d{1,15}$/.test(text)) throw unreadableHead("has no valid length");
+  if (!/^\d{1,15}$/.test(text)) throw badResponse("has no valid length");
   return Number(text);
+}
+
+/** `problem`: what follows the words "the answer". */
+export function badResponse(problem: string): ObjectStoreError {
+  return new ObjectStoreError("bad-response", `the answer ${problem}`);
 }

@@ -5,7 +5,8 @@ import { failureOfConnection, ObjectStoreError } from "../object-store-error.ts"
 import { pauseBeforeRetry } from "../retry-pause.ts";
 import { actualRegion, BucketRegions, type BucketEndpoint } from "./bucket-regions.ts";
 import type { RawClient } from "./raw-client.ts";
-import type { RawAnswer, RawRequest, StreamedBody } from "./raw-connection.ts";
+import type { RawAnswer } from "./raw-connection.ts";
+import type { RawRequest, StreamedBody } from "./raw-request.ts";
 import { RequestLimiter } from "./request-limiter.ts";
 import { ERROR_LIMIT_BYTES, isSuccess, type BodyRoom, BodyStream } from "./response-body.ts";
 import { objectPath, queryText, type S3Endpoint } from "./s3-address.ts";

@@ -1,7 +1,8 @@
 import { createHash, hash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { ObjectStoreError, unreadable } from "../object-store-error.ts";
-import type { RawAnswer, StreamedBody } from "./raw-connection.ts";
+import type { RawAnswer } from "./raw-connection.ts";
+import type { StreamedBody } from "./raw-request.ts";
 import type { S3Call, S3Client } from "./s3-client.ts";
 import { keyPath } from "./s3-address.ts";
 import {
