@@ -3,13 +3,13 @@ import { dirname } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { DAY_MS } from "../lib/clock.ts";
 import { commandFiles } from "./execution/command-files.ts";
 import { filePruner, type FileRetention } from "./prune-files.ts";
 
 const given = useServer();
 
 const MIB = 1024 * 1024;
-const DAY_MS = 24 * 3_600_000;
 const NOW = new Date("2030-06-30T12:00:00Z");
 const RETENTION: FileRetention = { resultsDays: 10, logsDays: 20, sizeBytes: 1000 * MIB };
 

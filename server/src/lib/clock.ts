@@ -3,7 +3,8 @@ export interface Clock {
   now(): Date;
 }
 
-export const DAY_MS = 24 * 3_600_000;
+export const DAY_SECONDS = 24 * 3600;
+export const DAY_MS = DAY_SECONDS * 1000;
 
 export const systemClock: Clock = { now: () => new Date() };
 

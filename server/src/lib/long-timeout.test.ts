@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { DAY_MS } from "./clock.ts";
 import { longTimeout } from "./long-timeout.ts";
-
-const DAY_MS = 24 * 3600 * 1000;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

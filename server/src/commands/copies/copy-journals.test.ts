@@ -7,12 +7,12 @@ import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
 import { openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { JournalError } from "../../engines/s3-copy/journal-line.ts";
+import { DAY_MS } from "../../lib/clock.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
 import { CopyJournals } from "./copy-journals.ts";
 
 const PATIENCE = { timeout: 45_000 };
-const DAY_MS = 24 * 3_600_000;
 const cleaned: CopyRequest[] = [];
 let failure: Error | undefined;
 let untilHeld: (request: CopyRequest) => Promise<void> = () => Promise.resolve();

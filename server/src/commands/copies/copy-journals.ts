@@ -10,6 +10,7 @@ import { isOver, openRunnerClient } from "../../processes/runner/runner-client.t
 import type { CopyRequest } from "../../engines/s3-copy/copy-request.ts";
 import { JournalError } from "../../engines/s3-copy/journal-line.ts";
 import { makeOwnedFolder } from "../../processes/sandbox/confined-folders.ts";
+import { DAY_MS } from "../../lib/clock.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../processes/tree-removal/remove-tree.ts";
@@ -34,7 +35,7 @@ export type JournalOwner = Pick<RunnableCommand, "id" | "accountId">;
 
 const CLEAN_UP_LIMIT_MS = 10_000;
 /** If the store is unreachable for longer, its unfinished uploads stay. */
-const GIVE_UP_MS = 24 * 3_600_000;
+const GIVE_UP_MS = DAY_MS;
 /** Accounts whose journals are settled at the same time. */
 const ACCOUNT_CONCURRENCY = 4;
 /** Clean-ups of one account that may fail in a round. The others wait for the next round. */

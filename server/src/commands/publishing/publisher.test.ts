@@ -12,6 +12,7 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { NO_S3_KEYS } from "../../object-store/object-store-error.ts";
 import { getText, type ObjectStore } from "../../object-store/object-store.ts";
 import { s3Store } from "../../object-store/s3/s3-store.ts";
+import { DAY_MS } from "../../lib/clock.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { filePruner } from "../prune-files.ts";
 
@@ -135,7 +136,6 @@ describe("results and logs of an account without storage of its own", () => {
         },
         days,
       )();
-    const DAY_MS = 24 * 3_600_000;
     await keepAfter(11 * DAY_MS);
     expect(existsSync(localPath(account, `${path}/results`))).toBe(false);
     expect(existsSync(localPath(account, `${path}/logs`))).toBe(true);

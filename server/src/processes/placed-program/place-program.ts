@@ -9,6 +9,7 @@ import { constants, existsSync } from "node:fs";
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { DAY_MS } from "../../lib/clock.ts";
 import { Fault } from "../../lib/fault.ts";
 import { makeFinishedFolder, withSetUpLock } from "../set-up/finished-folder.ts";
 import { mustRun, otherUsersCanRun, runTool } from "../set-up/run-tool.ts";
@@ -166,7 +167,7 @@ export async function markUsed({ folders }: Pick<PlacedProgram, "folders">): Pro
 
 async function pruneUnused(cacheDir: string, used: readonly string[], pattern: RegExp): Promise<void> {
   await markUsed({ folders: used });
-  const before = Date.now() - UNUSED_DAYS * 24 * 3_600_000;
+  const before = Date.now() - UNUSED_DAYS * DAY_MS;
   for (const name of await readdir(cacheDir)) {
     const path = join(cacheDir, name);
     if (!pattern.test(name) || used.includes(path)) continue;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { DAY_MS } from "../../lib/clock.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SetUpStep } from "../set-up/set-up-step.ts";
@@ -23,7 +24,7 @@ export interface ProgramSetUpOptions {
 }
 
 const RETRY_MS = 60_000;
-const MARK_MS = 24 * 3_600_000;
+const MARK_MS = DAY_MS;
 
 export function startProgramSetUp(options: ProgramSetUpOptions): ProgramSetUp {
   const { title, place, log, retryMs = RETRY_MS, markMs = MARK_MS } = options;

@@ -1,9 +1,9 @@
 /** Dates and times in the proleptic Gregorian calendar, as java.time writes them. */
+import { DAY_SECONDS } from "../../../lib/clock.ts";
 import { COLON, MINUS, PLUS, POINT, SPACE } from "./ascii.ts";
 import type { ByteSink } from "./byte-sink.ts";
 import { isExactNumber, toBigInt, toNumber, writeDigits, writeNatural } from "./number-text.ts";
 
-const DAY_SECONDS = 86_400;
 const ERA_DAYS = 146_097;
 /** From 0000-03-01 to 1970-01-01. */
 const EPOCH_DAYS = 719_468;

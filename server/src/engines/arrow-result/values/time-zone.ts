@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from "../../../lib/clock.ts";
 import type { ZoneOffset } from "./calendar-text.ts";
 
 /** Short names of java.time (`ZoneId.SHORT_IDS`). */
@@ -33,9 +34,8 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 };
 
 const FIXED = /^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?$/;
-const DAY = 86_400;
 /** The calendar with its weekdays, and so the daylight saving rules, repeat every 400 years. */
-const CYCLE = 146_097 * DAY;
+const CYCLE = 146_097 * DAY_SECONDS;
 /** Offsets are constant before and periodic after these times, which are within the range of a JavaScript date. */
 const [REGULAR_FROM, REGULAR_TO] = [-8_000_000_000, 200_000_000_000];
 const MAX_CACHED_DAYS = 50_000;
@@ -64,7 +64,7 @@ function regionOffset(zone: string): ZoneOffset {
   let [lastDay, last]: [number, OffsetsOfDay | undefined] = [NaN, undefined];
   return (seconds) => {
     const moment = toRegularRange(seconds);
-    const day = Math.floor(moment / DAY);
+    const day = Math.floor(moment / DAY_SECONDS);
     if (day !== lastDay || last === undefined) {
       last = days.get(day);
       if (last === undefined) {
@@ -85,7 +85,7 @@ function toRegularRange(seconds: number): number {
 
 /** Finds the change by bisection: no zone has ever changed its offset twice within a day. */
 function offsetsOf(day: number, lookUp: ZoneOffset): OffsetsOfDay {
-  let [low, high] = [day * DAY, (day + 1) * DAY];
+  let [low, high] = [day * DAY_SECONDS, (day + 1) * DAY_SECONDS];
   const [before, after] = [lookUp(low), lookUp(high)];
   if (before === after) return { before, after, change: low };
   while (high - low > 1) {
