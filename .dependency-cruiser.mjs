@@ -82,7 +82,7 @@ const pattern = (part) => `^server/src/${part.replace(".", String.raw`\.`)}${par
 
 const directions = Object.entries(mayImport).map(([part, allowed]) => ({
   name: `imports-of-${part.replace(/\/$|\.ts$/, "")}`,
-  comment: `${part} may import ${allowed.length === 0 ? "nothing of ours" : allowed.join(", ")}; what it needs besides, app hands in`,
+  comment: `${part} may import ${allowed.length === 0 ? "nothing of ours" : allowed.join(", ")}; compose/ passes in what else it needs`,
   severity: "error",
   from: { path: pattern(part), pathNot: tests },
   to: { path: String.raw`^(server|bench)/(?!package\.json$)`, pathNot: [part, ...allowed].map(pattern) },
@@ -93,7 +93,7 @@ export default {
     ...directions,
     {
       name: "contract-types-only",
-      comment: "Slices share the types of a contract.ts by `import type`; app hands in what implements them",
+      comment: "Slices share the types of a contract.ts by `import type`; compose/ passes in what implements them",
       severity: "error",
       from: { path: `^server/src/(${slices.join("|")})/`, pathNot: tests },
       to: {
@@ -126,7 +126,7 @@ export default {
     },
     {
       name: "no-circular",
-      comment: "Two files that import each other are one file, or miss an interface that app hands in",
+      comment: "Two files that import each other are one file, or miss an interface that compose/ passes in",
       severity: "error",
       from: {},
       to: { circular: true },

@@ -1,7 +1,7 @@
 /**
  * The port is checked before a start creates anything, so that a first start on a taken port leaves no data directory
- * behind. The check is skipped if Headgate itself may hold the port: a running server of this data directory, whose pid
- * the start reports, or the port holder of an earlier server, which hands the port over.
+ * behind. It is not checked if Headgate itself may use the port. If a server of this data directory is running, the start
+ * fails later and reports its pid. If a port holder of an earlier server is, it hands over the port.
  */
 import { once } from "node:events";
 import { existsSync } from "node:fs";

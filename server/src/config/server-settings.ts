@@ -47,7 +47,8 @@ export const serverSettings = {
   }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",
-    description: "The e-mail address of the operator that the first start creates, without slashes.",
+    description:
+      "The e-mail address of the operator, the user whom the first start creates. It must not contain a slash.",
     allowed: "an e-mail address of at most 254 characters",
     parse: matching(/^(?=.{3,254}$)[^\s@,]+@[^\s@,]+$/),
     default: "admin@localhost",

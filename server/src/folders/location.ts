@@ -1,6 +1,7 @@
 /**
  * Locations: `Common/a/b` and `Users/<e-mail>/a/b`. The roots `Common` and `Users/<e-mail>` have no rows; every member
- * has a home. Some old users have slashes in their e-mail addresses: only in their own requests does a location name their home.
+ * has a home. Users of earlier versions may have slashes in their e-mail addresses. A location can name such a home only
+ * in the requests of its owner.
  */
 import { invalid } from "../lib/fault.ts";
 import { isLocationName } from "../lib/location-name.ts";
@@ -15,7 +16,7 @@ export interface Location {
 /** How many folders a path can have below its root. */
 export const MAX_DEPTH = 32;
 
-/** The caller's own e-mail address can have slashes; any other ends at the first slash. */
+/** The caller's own e-mail address may contain slashes; any other address ends at the first slash. */
 export function parseLocation(field: string, text: string, ownEmail: string): Location {
   const [root, ...rest] = text.split("/");
   if (root !== "Common" && root !== "Users") throw invalid(field, "must start with Common or Users/<e-mail>");

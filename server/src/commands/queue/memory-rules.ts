@@ -64,7 +64,7 @@ export class MemoryRules {
     this.#usedBy = new Map(room.usedBy);
     this.#usedMiB = room.usedMiB;
     const needing = heads.filter(({ memoryMiB }) => memoryMiB > 0);
-    // It was refused before, and not because of what its own account uses.
+    // They were refused before, although their accounts would stay within their shares.
     const waiting = needing.filter((head) => head.waitedMs > 0 && this.#fitsShare(this.#neededMiB(head)));
     this.#waiting = new Set(waiting.map(({ candidate }) => candidate.accountId));
     const next = needing.filter((head) => head.waitedMs >= NEXT_AFTER_MS && this.#couldStartBesideServers(head));

@@ -196,7 +196,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       }
     }
 
-    it("only listens while it waits, and then serves that client, or nobody when it has waited long enough", async () => {
+    it("becomes ready when that client connects, or when it has waited long enough", async () => {
       const [port, otherPort] = [await freePort(), await freePort()];
       const waiting = await metastore.start({ port, firstClientWaitMs: LONG_MS });
       const another = await metastore.start({ port: otherPort, firstClientWaitMs: 1 });

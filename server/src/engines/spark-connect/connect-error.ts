@@ -60,8 +60,8 @@ export function unreadable(message: string): ConnectError {
   return new ConnectError({ kind: "failed", message, code: RESOURCE_EXHAUSTED });
 }
 
-/** Turns an error of the parser into a `ConnectError`. */
-export function unreadableBecauseOf(error: unknown): ConnectError {
+/** Returns the error of a message that cannot be read; `error` is what its parser has thrown. */
+export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return unreadable(`The Spark server sent a message that cannot be read: ${reason}`);

@@ -8,7 +8,7 @@
  */
 import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { type ConnectError, unreadableBecauseOf, unreadable } from "./connect-error.ts";
+import { type ConnectError, toConnectError, unreadable } from "./connect-error.ts";
 import { MessageFields, wireTypeOf } from "./message-fields.ts";
 import { costOfSchema } from "./read-schema.ts";
 
@@ -36,7 +36,7 @@ export function readMessage<M extends DescMessage>(type: M, bytes: Uint8Array): 
     const cost = new MessageCheck(bytes).check(type) + Math.max(0, bytes.length - USUAL_BYTES) / KIB;
     return { message: fromBinary(type, bytes, { readUnknownFields: false }), cost };
   } catch (error) {
-    throw unreadableBecauseOf(error);
+    throw toConnectError(error);
   }
 }
 

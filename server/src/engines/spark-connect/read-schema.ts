@@ -3,7 +3,7 @@
  * field that is sent several times counts towards the limits each time; its last value is used.
  */
 import { WireType } from "@bufbuild/protobuf/wire";
-import { type ConnectError, unreadableBecauseOf, unreadable } from "./connect-error.ts";
+import { type ConnectError, toConnectError, unreadable } from "./connect-error.ts";
 import { MessageFields, wireTypeOf } from "./message-fields.ts";
 import {
   DataType_StructFieldSchema,
@@ -37,7 +37,7 @@ export function readSchema(bytes: Uint8Array): readonly SparkField[] {
     if (type.kind !== "struct") throw unreadable(`A result of type ${type.kind} has no columns`);
     return type.fields;
   } catch (error) {
-    throw unreadableBecauseOf(error);
+    throw toConnectError(error);
   }
 }
 

@@ -153,7 +153,7 @@ describe("an answer", () => {
     await fc.assert(arrives, { numRuns: 60 });
   });
 
-  test("whose head comes byte by byte takes no more time if its end seems near everywhere", async () => {
+  test("whose head comes byte by byte takes about as much time if it is full of almost complete ends", async () => {
     /** The CPU time of the whole process. */
     const timeOf = async (begun: string): Promise<number> => {
       const { origin, sockets, requests } = await rawServer((socket) => socket.write(begun));
@@ -233,7 +233,7 @@ describe("an answer that is read as a stream", () => {
     await expect(openStream(rawClientWith(), origin)).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("that fails in the packet of its head is a failure of the request, and not counted as one any more", async () => {
+  test("that is malformed in the same packet as its head fails the request, which then counts no longer as concurrent", async () => {
     const malformed = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n";
     const { origin } = await rawServer((socket) => socket.write(malformed));
     const store = storeAt(origin, 1);

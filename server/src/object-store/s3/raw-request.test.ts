@@ -173,7 +173,7 @@ describe("a request", () => {
     expect(isRead).toBe(true);
   });
 
-  test("is not disturbed by the source of the body before it on the same connection", async () => {
+  test("succeeds although the source of the previous body on the same connection fails meanwhile", async () => {
     const failing = Promise.withResolvers<void>();
     const contents = async function* (): AsyncGenerator<Buffer> {
       yield Buffer.from("x");

@@ -57,9 +57,9 @@ export class XmlReader {
         return text;
       }
       this.#at = start;
-      if (this.#skipInsertion(SECTION, "]]>")) {
+      if (this.#skipDelimited(SECTION, "]]>")) {
         text += this.#bytes.toString("utf8", start + SECTION.length, this.#at - 3);
-      } else if (!this.#skipComment()) throw malformed();
+      } else if (!this.#skipCommentOrInstruction()) throw malformed();
     }
   }
 
@@ -76,7 +76,7 @@ export class XmlReader {
   skip(): void {
     for (const depth = this.#open.length; this.#open.length >= depth;) {
       if (!this.#isEmpty) this.#at = this.#position("<", this.#at);
-      if (this.#isEmpty || !(this.#skipInsertion(SECTION, "]]>") || this.#skipComment())) this.next();
+      if (this.#isEmpty || !(this.#skipDelimited(SECTION, "]]>") || this.#skipCommentOrInstruction())) this.next();
     }
   }
 
@@ -88,16 +88,17 @@ export class XmlReader {
       const second = this.#text.charCodeAt(start + 1);
       if (second !== QUESTION_MARK && second !== EXCLAMATION_MARK) return start;
       this.#at = start;
-      if (!this.#skipComment()) throw malformed(); // a document type, or a section where no text belongs
+      if (!this.#skipCommentOrInstruction()) throw malformed(); // a document type, or a section where no text belongs
     }
   }
 
-  /** Skips a comment or a processing instruction. */
-  #skipComment(): boolean {
-    return this.#skipInsertion("<!--", "-->") || this.#skipInsertion("<?", "?>");
+  /** Returns whether there was one. */
+  #skipCommentOrInstruction(): boolean {
+    return this.#skipDelimited("<!--", "-->") || this.#skipDelimited("<?", "?>");
   }
 
-  #skipInsertion(start: string, end: string): boolean {
+  /** Skips what begins with `start`, up to `end`. Returns whether it begins here. */
+  #skipDelimited(start: string, end: string): boolean {
     if (!this.#text.startsWith(start, this.#at)) return false;
     this.#countMarkup();
     this.#at = this.#position(end, this.#at + start.length) + end.length;
@@ -145,7 +146,7 @@ export class XmlReader {
     do {
       NOT_BLANK.lastIndex = this.#at;
       this.#at = NOT_BLANK.exec(this.#text)?.index ?? this.#text.length;
-    } while (this.#skipComment());
+    } while (this.#skipCommentOrInstruction());
     if (this.#at < this.#text.length) throw malformed();
   }
 
