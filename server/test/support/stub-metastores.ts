@@ -104,10 +104,14 @@ export class StubMetastores {
     this.accountId = accountId;
   }
 
+  catalogs(): AccountCatalogs {
+    return new AccountCatalogs(this.db.system, this.#keys);
+  }
+
   open(options: Partial<MetastoresOptions> = {}): Metastores {
     const metastores = new Metastores({
       dataDir: this.#dataDir,
-      catalogs: new AccountCatalogs(this.db.system, this.#keys),
+      catalogs: this.catalogs(),
       storageOf: () => Promise.resolve({ properties: this.storage }),
       isInUse: () => Promise.resolve(this.inUse),
       openProcess: (folder) => this.processOf(folder),

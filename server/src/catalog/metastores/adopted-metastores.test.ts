@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { cpSync } from "node:fs";
 import { createServer } from "node:net";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
 
@@ -88,10 +89,13 @@ describe("a metastore that a previous server left running", () => {
     const misplaced = given.only();
     await once(foreign.close(), "close");
     given.served = Promise.resolve();
-    const next = given.reopen();
+    const lines: string[] = [];
+    const next = given.reopen({ log: pino({}, { write: (line) => void lines.push(line) }) });
+    const { port, launch } = misplaced;
     await next.adopt();
     await expect.poll(() => next.reservedMiB()).toBe(0);
     expect(misplaced.isStopped).toBe(true);
+    expect(lines.join("")).toContain(`listens on port ${port}, because another process has taken port ${launch?.port}`);
     next.reviveLost();
     await expect.poll(() => given.running().length).toBe(1);
     const after = await next.contributionOf(given.accountId);

@@ -81,6 +81,26 @@ describe("the metastore of an account", () => {
     }
   });
 
+  test("gets a new secret with a new port, although the secret could not be renewed at first", async () => {
+    const before = await given.open().contributionOf(given.accountId);
+    const { port } = given.only();
+    await given.only().die();
+    const foreign = createServer().listen(port, "127.0.0.1");
+    await once(foreign, "listening");
+    try {
+      const catalogs = given.catalogs();
+      const failing = given.reopen({
+        catalogs: { find: (id) => catalogs.find(id), renewSecret: () => Promise.reject(new Error("no database")) },
+      });
+      await expect(failing.contributionOf(given.accountId)).rejects.toThrow("no database");
+      const after = await given.reopen().contributionOf(given.accountId);
+      const secret = "spark.headgate.metastore.secret";
+      expect(after.properties[secret]).not.toBe(before.properties[secret]);
+    } finally {
+      foreign.close();
+    }
+  });
+
   test("is replaced, with a new secret, if another process takes its port while it starts", async () => {
     const lines: string[] = [];
     const metastores = given.open({ log: pino({}, { write: (line) => void lines.push(line) }) });
@@ -95,7 +115,7 @@ describe("the metastore of an account", () => {
       const { port, launch } = misplaced;
       await expect.poll(() => misplaced.isStopped).toBe(true);
       expect(lines.join("")).toContain(
-        `it listens on port ${port}, because another process has taken port ${launch?.port}`,
+        `the metastore listens on port ${port}, because another process has taken port ${launch?.port}`,
       );
       const after = await metastores.contributionOf(given.accountId);
       for (const key of ["spark.headgate.metastore.secret", "spark.hadoop.hive.metastore.uris"]) {

@@ -3,8 +3,8 @@
  * Spark process and ended some time after the last. It outlives the server, which finds it again by its folder.
  *
  * Its port and secret survive restarts of the process: running Sparks keep using the address, and a change would
- * replace warm servers. Only when another process has taken the port do both change, as Sparks may have shown the
- * secret to that process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
+ * replace warm servers. If another process has taken the port, the secret is renewed, because Sparks may have shown it to
+ * that process, and the port changes unless it is free again. A metastore that dies or stops answering is restarted while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { mergeContributions, type ContributedPart, type Contribution } from "../../engines/spark-home/contribution.ts";
@@ -107,11 +107,7 @@ export class Metastores {
     const { closed } = this.#supervisor;
     try {
       const port = await process.ready(closed);
-      const given = (await readStoredPort(this.#options.dataDir, accountId)) ?? port;
-      if (port !== given) {
-        await this.#renewSecret(accountId);
-        throw misplaced(port, given);
-      }
+      await this.#checkPort(accountId, port, await readStoredPort(this.#options.dataDir, accountId));
       return { process, port, secret: undefined };
     } catch (error) {
       if (!closed.aborted) {
@@ -122,10 +118,16 @@ export class Metastores {
     }
   }
 
-  async #renewSecret(accountId: number): Promise<void> {
+  /**
+   * A metastore is of no use on another port than Sparks were given. They may have shown the secret to the process that
+   * has taken that port, so the next metastore gets another one.
+   */
+  async #checkPort(accountId: number, port: number, given: number | undefined): Promise<void> {
+    if (given === undefined || port === given) return;
     const { catalogs } = this.#options;
     const catalog = await catalogs.find(accountId);
     if (catalog.kind === "own") await catalogs.renewSecret(accountId, catalog);
+    throw new Error(`the metastore listens on port ${port}, because another process has taken port ${given}`);
   }
 
   /** Restarts the metastores of Sparks that have outlived both their metastore and the previous server. */
@@ -238,7 +240,7 @@ export class Metastores {
     const up = await metastore.ready;
     try {
       const port = await up.process.ready(closed);
-      if (port !== up.port) throw misplaced(port, up.port);
+      await this.#checkPort(accountId, port, up.port);
       metastore.readyAt = performance.now();
       metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch (error) {
@@ -281,9 +283,4 @@ export class Metastores {
       }
     }
   }
-}
-
-/** Sparks may have shown the secret to the process that listens on the port they were given. */
-function misplaced(port: number, given: number): Error {
-  return new Error(`it listens on port ${port}, because another process has taken port ${given}`);
 }

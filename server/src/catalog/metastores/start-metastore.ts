@@ -79,7 +79,7 @@ export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog)
     const firstClientWaitMs = isAwaited || processors >= MANY_PROCESSORS ? 0 : SPARK_START_MS;
     await process.startFor({ accountId, secrets, storage, port: wanted, firstClientWaitMs });
     const port = isAwaited ? await process.ready(signal) : wanted;
-    if (port !== stored) storePort(dataDir, accountId, port);
+    if (stored === undefined) storePort(dataDir, accountId, port);
     if (port === stored || stored === undefined) return { process, port, secret: secrets.secret };
   } catch (error) {
     // The first error is the one to throw. When the server stops, the next server adopts the process.
@@ -90,6 +90,7 @@ export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog)
   await process.stop();
   const renewed = await catalogs.renewSecret(accountId, catalog);
   if (renewed.kind === "external") throw new Error("the account has been given an external metastore meanwhile");
+  storePort(dataDir, accountId, randomPort()); // not before the new secret: after a crash, it must still be renewed
   start.onRenewed(renewed);
   return startMetastore(start, renewed);
 }
