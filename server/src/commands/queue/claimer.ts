@@ -73,7 +73,7 @@ export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
 /** A run of this node. */
 export interface HeldRun {
   readonly accountId: number;
-  /** Runs that share a process that has not started each have its memory, which counts once. */
+  /** Until a shared process has started, each of its runs reports its memory; the claimer counts it once. */
   readonly memoryMiB: number;
   /** The key of the process that it shares with other commands. */
   readonly sharedBy: string | undefined;
@@ -170,8 +170,7 @@ export class Claimer {
       if (stopping.aborted) return;
       const { needsCluster } = kindOf(candidate);
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps, needsCluster));
-      // The candidate also has the configured heap, which decides how much memory its process needs.
-      if (command !== undefined) conduct({ ...candidate, ...command });
+      if (command !== undefined) conduct(command);
     }
   }
 

@@ -85,7 +85,8 @@ export class ConductedRun {
   #order: "run" | "end" | "cancel" | "abandon";
   #end: OrderedEnd | undefined;
   #live: LiveRun | undefined;
-  #isCountedByProcess = false;
+  /** The process that it shares with others has started. */
+  #isInProcess = false;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
@@ -107,9 +108,7 @@ export class ConductedRun {
    */
   get memoryMiB(): number {
     if (this.sharedBy === undefined) return this.#command.memoryMiB;
-    const neededMiB = this.#kind.memory.reservedMiB(this.#command);
-    this.#isCountedByProcess ||= neededMiB === 0;
-    return this.#isCountedByProcess ? 0 : neededMiB;
+    return this.#isInProcess ? 0 : this.#kind.memory.reservedMiB(this.#command);
   }
 
   cancel(): void {
@@ -211,6 +210,7 @@ export class ConductedRun {
       if (this.#order !== "run") await live.stop();
       const seen = await live.poll();
       if (seen.state !== "running") return seen;
+      this.#isInProcess ||= seen.pid !== null;
       if (this.#services.stopping.aborted) {
         live.leave?.();
         return undefined;

@@ -2,19 +2,27 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { commandFiles } from "../execution/command-files.ts";
-import type { Executor, RunnableKind } from "../execution/executor.ts";
+import type { Executor, LiveRun, RunnableKind } from "../execution/executor.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import { Claimer, type ClaimerOptions } from "./claimer.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
 
 const given = useServer();
 
+/** A query that its server goes on with for ever. */
+const inServer = {
+  poll: () => Promise.resolve({ state: "running", pid: 1, progress: 0 }),
+  changed: () => Promise.withResolvers<never>().promise,
+} as Partial<LiveRun> as LiveRun;
+
 /** Queries for one warm server, which needs 600 MiB. */
 function queriesOfOneServer() {
   const server = { isKnown: false };
+  const preparing = Promise.withResolvers<never>();
   const executor: Partial<Executor> = {
     unready: () => null,
-    prepare: () => Promise.withResolvers<never>().promise,
+    prepare: () => preparing.promise,
+    adopt: () => Promise.resolve(inServer),
   };
   const memory = { reservedMiB: () => (server.isKnown ? 0 : 600), sharedBy: () => "a server" };
   const kind = { memory, executor, runsUsersCode: false } as Partial<RunnableKind> as RunnableKind;
@@ -24,9 +32,9 @@ function queriesOfOneServer() {
     timeoutCheckSeconds: 60,
     stopping: AbortSignal.any([]),
   };
-  /** `memoryMiB`: the memory that it was claimed with. */
-  const run = (memoryMiB: number): ConductedRun => {
-    const command = { id: 1, accountId: 1, fence: 1, attempt: 1, memoryMiB, handle: null } as ClaimedCommand;
+  /** `memoryMiB`: the memory that it was claimed with. `handle`: null until the server has begun with it. */
+  const run = (memoryMiB: number, handle: unknown = null): ConductedRun => {
+    const command = { id: 1, accountId: 1, fence: 1, attempt: 1, memoryMiB, handle } as ClaimedCommand;
     return new ConductedRun(command, "", services as Partial<ConductServices> as ConductServices, 0);
   };
   return { server, run };
@@ -57,8 +65,14 @@ test("a query that starts a warm server takes the server's memory until the serv
   expect([query.memoryMiB, query.sharedBy]).toEqual([600, "a server"]);
   server.isKnown = true;
   expect(query.memoryMiB).toBe(0);
-  server.isKnown = false; // it serves this query to its end, but no new ones
-  expect(query.memoryMiB).toBe(0);
+  server.isKnown = false; // it was ended for another account before the query had begun: the query starts it again
+  expect(query.memoryMiB).toBe(600);
+});
+
+test("a query that runs in a warm server takes no memory, although the server serves no new queries", async () => {
+  const { run } = queriesOfOneServer();
+  const query = run(600, "a handle");
+  await expect.poll(() => query.memoryMiB).toBe(0);
 });
 
 test("the memory of a warm server that is starting counts once, also when the query that began the start has ended", async () => {

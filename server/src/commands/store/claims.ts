@@ -118,6 +118,8 @@ const CLAIMED = `
   command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
   command.created_at as "createdAt", command.status, command.handle,
   extract(epoch from now() - command.start_time)::float8 as "elapsedSeconds",
+  (select ${CONFIGURED_HEAP} from cluster left join app on app.id = command.app_id
+   where cluster.id = command.cluster_id) as "configuredHeap",
   (select resolved from command_source_text where command_id = command.id) as "programText"`;
 
 /**
