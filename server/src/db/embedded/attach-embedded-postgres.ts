@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
-import { lockDataDir, type DataDirLock } from "./data-dir-lock.ts";
+import { BRIEF_WAIT_MS, lockDataDir, type DataDirLock } from "./data-dir-lock.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from "./embedded-postgres.ts";
 import { probe } from "./superuser.ts";
 import { appDatabase, appRole, readPasswords } from "./role-passwords.ts";
@@ -40,7 +40,7 @@ export async function attachEmbeddedPostgres(options: AttachOptions): Promise<Em
 
 function tryLock(dataDir: string): DataDirLock | Fault {
   try {
-    return lockDataDir(dataDir);
+    return lockDataDir(dataDir, BRIEF_WAIT_MS);
   } catch (error) {
     if (error instanceof Fault && error.code === "conflict") return error;
     throw error;
@@ -57,7 +57,7 @@ async function connectToRunning(dataDir: string, conflict: Fault): Promise<Embed
     const running = await findRunning(cluster);
     if (running !== undefined) return running;
     if (performance.now() - begin > startingLimitMs) {
-      throw new Fault("unavailable", `${conflict.publicMessage}, but its PostgreSQL does not respond`);
+      throw new Fault("unavailable", `the PostgreSQL of ${dataDir} does not respond: ${conflict.publicMessage}`);
     }
     await delay(50);
   }

@@ -11,6 +11,9 @@ export interface DataDirLock {
   release(): void;
 }
 
+/** For callers that expect the lock to be held. */
+export const BRIEF_WAIT_MS = 200;
+
 /** Prevents garbage collection, which would close the file and so release the lock. */
 const held = new Set<DatabaseSync>();
 
@@ -18,11 +21,14 @@ const held = new Set<DatabaseSync>();
  * Allows one Headgate per data directory. Node has no flock, but its SQLite takes the same kind of kernel lock on a
  * file: an open write transaction is the lock. It is released however the process ends, does not depend on pids, and
  * works between containers that share a volume. The pid in the file's `user_version` is only for the message.
+ *
+ * `waitMs`: how long a lock is waited for, because `findDataDirHolder` holds it briefly. On a busy machine this has taken
+ * more than 200 ms.
  */
-export function lockDataDir(dataDir: string): DataDirLock {
+export function lockDataDir(dataDir: string, waitMs = 1000): DataDirLock {
   makeReachableFolder(dataDir, "HEADGATE_DATA_DIR");
   const path = join(dataDir, "headgate.lock");
-  const file = openPrivately(path, LOCK_WAIT_MS);
+  const file = openPrivately(path, waitMs);
   try {
     // The content is not needed after a crash: no journal file, no sync.
     file.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
@@ -45,7 +51,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
 export function findDataDirHolder(dataDir: string): string | undefined {
   const path = join(dataDir, "headgate.lock");
   if (!exists(path)) return undefined;
-  const file = openPrivately(path, FIND_WAIT_MS);
+  const file = openPrivately(path, BRIEF_WAIT_MS);
   try {
     file.exec("BEGIN IMMEDIATE");
     return undefined;
@@ -65,10 +71,6 @@ function exists(path: string): boolean {
     throw notUsable(path, cause);
   }
 }
-
-/** `findDataDirHolder` takes the lock for an instant, which can last on a busy machine. */
-const LOCK_WAIT_MS = 1000;
-const FIND_WAIT_MS = 200;
 
 function openPrivately(path: string, waitMs: number): DatabaseSync {
   try {
