@@ -1,7 +1,7 @@
 /**
  * The import directions of docs/architecture.md, held by `npm test`:
  *
- *   lib ← db, http, processes, object-store ← engines ← access ← the slices ← routes, sealed-columns ← tasks ← compose ← app ← start, admin ← main
+ *   lib ← db, http, processes, object-store ← engines ← access ← the slices ← routes, sealed-columns ← tasks ← compose ← app ← start, open-port, check-port, running-server, end-everything, admin ← main
  *
  * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
  * from the wrong side ties two parts together as much as a value does. The one exception: a slice may `import type` from

@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DAY_MS } from "../../server/src/lib/clock.ts";
 import { openToAll } from "../../server/test/support/open-metastore.ts";
 import type { BenchHeadgate } from "../headgate.ts";
 import { median, timed } from "../measure.ts";
@@ -14,7 +15,6 @@ const SHORT_ROUNDS = 5;
 /** Like a typical table: a few dozen columns, a folder for each hour. */
 const COLUMNS = Array.from({ length: 20 }, (_, n) => `column_${n} ${["bigint", "string", "date"][n % 3]}`);
 const FIRST_DAY = Date.UTC(2025, 0, 1);
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Refreshes a table whose folders are all unknown to the metastore, and then one with a few new folders: natively by

@@ -1,7 +1,7 @@
 /**
  * The port is checked before a start creates anything, so that a first start on a taken port leaves no data directory
  * behind. It is not checked if Headgate itself may use the port. If a server of this data directory is running, the start
- * fails later and reports its pid. If a port holder of an earlier server is, it hands over the port.
+ * fails later and reports its pid. If a port holder of an earlier server is running, it hands over the port.
  */
 import { once } from "node:events";
 import { existsSync } from "node:fs";

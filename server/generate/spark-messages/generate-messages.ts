@@ -50,7 +50,9 @@ export async function generateMessages(sparkHome: string): Promise<Map<string, s
   return new Map(
     await Promise.all(
       response.file.map(async ({ name, content }) => {
-        const { code } = await format(name, content, formatting);
+        const { code, errors } = await format(name, content, formatting);
+        if (errors.length > 0)
+          throw new Error(`${name} cannot be formatted: ${errors.map(({ message }) => message).join(", ")}`);
         return [basename(name), code] as const;
       }),
     ),

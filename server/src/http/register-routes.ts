@@ -26,7 +26,7 @@ import type { HttpMetrics } from "./observe-requests.ts";
 import type { SystemOptions } from "./system-routes.ts";
 import type { ProxyTrust } from "./trusted-proxies.ts";
 
-/** The dependencies of the HTTP server, passed in by `app.ts`. */
+/** The dependencies of the HTTP server, passed in by `compose/`. */
 export interface HttpOptions<Access, Admission, Admitted, Services> {
   endpoints: readonly Endpoint<Access, Admitted, Services>[];
   services: Services;

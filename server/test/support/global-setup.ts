@@ -19,7 +19,10 @@ import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 /** One real PostgreSQL for the whole run, with a migrated template from which every test file clones its database. */
 export const TEMPLATE = "headgate_template";
 
-/** Faster without durability: only a crash of the whole machine would lose data. Each database lives for one test file. */
+/**
+ * Less work: only a crash of the whole machine would lose data, nothing is replicated, and each database lives for one
+ * test file.
+ */
 const shortLived = {
   fsync: "off",
   synchronous_commit: "off",

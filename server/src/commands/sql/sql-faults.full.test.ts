@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { SET_UP_MS } from "../../../test/support/connect-server.ts";
 import { useOwnSpark } from "../../../test/support/own-spark.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { submitSql } from "../../../test/support/spark.ts";
+import { runSql, submitSql } from "../../../test/support/spark.ts";
 
 const PATIENCE = { timeout: 60_000, interval: 50 };
 /** Nine seconds and more: each row takes 25 ms, on two cores. */
@@ -43,6 +43,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   );
 
   test("goes on in the middle when Headgate is killed and started again, twice", async () => {
+    await runSql(spark.account, "select 1"); // the server runs
     const { id } = await submitSql(spark.account, SLOW);
     await seen(id, { status: "running", progress: expect.toSatisfy((value: number) => value > 55) });
     await crashAndStart();

@@ -233,7 +233,7 @@ describe("an answer that is read as a stream", () => {
     await expect(openStream(rawClientWith(), origin)).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("that is malformed in the same packet as its head fails the request, which then counts no longer as concurrent", async () => {
+  test("that is malformed in the same packet as its head fails the request, and frees its place for the next request", async () => {
     const malformed = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n";
     const { origin } = await rawServer((socket) => socket.write(malformed));
     const store = storeAt(origin, 1);

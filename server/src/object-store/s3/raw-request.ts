@@ -32,17 +32,17 @@ export class RequestWriter {
     this.#socket = socket;
   }
 
-  /** The body has not been handed to the socket completely. */
+  /** Whether a part of the body still has to be handed to the socket. */
   get isSending(): boolean {
     return this.#isSending;
   }
 
-  /** The next piece of the body has not been read from its source. */
+  /** Whether it waits for the source of the body. */
   get awaitsSource(): boolean {
     return this.#awaitsSource;
   }
 
-  /** `onFailure`: called if the body cannot be read. */
+  /** `onFailure`: called if the body cannot be read, or is not as long as announced. */
   write(request: RawRequest, onFailure: (error: Error) => void): void {
     const { body } = request;
     const head = headOf(request);
@@ -60,12 +60,12 @@ export class RequestWriter {
     }
   }
 
-  /** The socket takes more. */
+  /** Called when the socket takes more. */
   resume(): void {
     this.#onWritable();
   }
 
-  /** The response has come, or the connection has failed. */
+  /** Called when the response has come, or the connection has failed. */
   stop(): void {
     this.#isStopped = true;
     this.#onWritable();

@@ -92,7 +92,7 @@ export class XmlReader {
     }
   }
 
-  /** Returns whether there was one. */
+  /** Returns whether a comment or a processing instruction begins here. */
   #skipCommentOrInstruction(): boolean {
     return this.#skipDelimited("<!--", "-->") || this.#skipDelimited("<?", "?>");
   }

@@ -5,7 +5,7 @@ import { writeClock } from "./calendar-text.ts";
 import { decimalText } from "./decimal-text.ts";
 import { toBigInt, writeDigits, writeInteger, writeNatural } from "./number-text.ts";
 
-const DAY = BigInt(DAY_SECONDS);
+const DAY_SECONDS_BIG = BigInt(DAY_SECONDS);
 
 /** `1-2` for a year and two months. */
 export function writeYearMonth(sink: ByteSink, months: number): void {
@@ -24,17 +24,17 @@ export function writeDayTime(sink: ByteSink, low: number, high: number): void {
   const size = all < 0n ? -all : all;
   // Spark prints this text for the smallest value, although it is arithmetically wrong.
   const seconds = all === MIN_INT64 ? MIN_INT64_SECONDS : size / 1_000_000n;
-  const days = seconds / DAY;
+  const days = seconds / DAY_SECONDS_BIG;
   writeInteger(sink, Number(days));
   sink.byte(SPACE);
-  writeClock(sink, Number(seconds - days * DAY));
+  writeClock(sink, Number(seconds - days * DAY_SECONDS_BIG));
   sink.byte(POINT);
   writeDigits(sink, Number(size % 1_000_000n), 6);
   sink.ascii("000");
 }
 
 const MIN_INT64 = -(2n ** 63n);
-const MIN_INT64_SECONDS = 106_751_991n * DAY + 4n * 3600n + 54n;
+const MIN_INT64_SECONDS = 106_751_991n * DAY_SECONDS_BIG + 4n * 3600n + 54n;
 
 /** `1 years 2 months 3 days 4 hours 5 minutes 6.5 seconds`, without units that are zero. */
 export function calendarIntervalText(months: number, days: number, micros: bigint): string {
