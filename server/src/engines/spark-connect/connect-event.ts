@@ -47,8 +47,8 @@ export class EventReader {
   #percent = -1;
   #rows = 0;
 
-  read({ schema, responseType, responseId: position }: ExecutePlanResponse): ConnectEvent | undefined {
-    if (schema.length > 0) return { kind: "schema", fields: readSchema(schema), position };
+  async read({ schema, responseType, responseId: position }: ExecutePlanResponse): Promise<ConnectEvent | undefined> {
+    if (schema.length > 0) return { kind: "schema", fields: await readSchema(schema), position };
     switch (responseType.case) {
       case "arrowBatch": {
         const { data, rowCount, startOffset, chunkIndex = 0n, numChunksInBatch = 1n } = responseType.value;

@@ -80,7 +80,7 @@ export class Operation implements ConnectExecution {
   async *[Symbol.asyncIterator](): AsyncGenerator<ConnectEvent, void, undefined> {
     const reader = new EventReader();
     for await (const response of this.#responses()) {
-      const event = reader.read(response);
+      const event = await reader.read(response);
       if (event === undefined) continue;
       yield event;
       if (event.kind !== "complete") continue;

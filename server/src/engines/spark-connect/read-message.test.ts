@@ -74,8 +74,8 @@ describe("a schema", () => {
     expect(costOf(wideSchema(20_000, "x".repeat(90)))).toBe(20_000);
   });
 
-  it("that is sent twice in a message is the second one", () => {
+  it("that is sent twice in a message is the second one", async () => {
     const twice = Buffer.concat([wideSchema(1, "x".repeat(2 * MIB)), wideSchema(2)]);
-    expect(readSchema(read(twice).schema)).toHaveLength(2);
+    expect(await readSchema(read(twice).schema)).toHaveLength(2);
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -143,14 +144,18 @@ function withColumn(kind: Kind): Uint8Array {
   return written({ case: "struct", value: { fields: [{ name: "c", dataType: { kind }, nullable: true }] } });
 }
 
+function schemaOf(response: Uint8Array): Uint8Array {
+  return readMessage(ExecutePlanResponseSchema, response).message.schema;
+}
+
 function read(response: Uint8Array): ReturnType<typeof readSchema> {
-  return readSchema(readMessage(ExecutePlanResponseSchema, response).message.schema);
+  return readSchema(schemaOf(response));
 }
 
 /** The error must be one that fails the statement. */
-function refusal(schema: Uint8Array): string {
+async function refusal(schema: Uint8Array): Promise<string> {
   try {
-    readSchema(schema);
+    await readSchema(schema);
   } catch (error) {
     if (error instanceof ConnectError) return error.message;
     throw error;
@@ -173,47 +178,60 @@ describe("a schema", () => {
     expect(kinds).toEqual(new Set(DataTypeSchema.fields.map(({ localName }) => localName)));
   });
 
-  it.each(examples)("is read with a column of %j", (kind, type) => {
-    expect(readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
+  it.each(examples)("is read with a column of %j", async (kind, type) => {
+    expect(await readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
   });
 
-  it("is read as protobuf writes it, however nested", () => {
-    fc.assert(
-      fc.property(anyType, ([kind, type]) => {
-        expect(readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
+  it("is read as protobuf writes it, however nested", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyType, async ([kind, type]) => {
+        expect(await readSchema(withColumn(kind))).toStrictEqual([{ name: "c", type, nullable: true }]);
       }),
     );
   });
 
-  it("may have 20000 fields", () => {
-    expect(read(wideSchema(20_000))).toHaveLength(20_000);
-    expect(() => read(wideSchema(20_001))).toThrow("a schema of more than 20000 fields");
+  it("may have 20000 fields", async () => {
+    expect(await read(wideSchema(20_000))).toHaveLength(20_000);
+    await expect(read(wideSchema(20_001))).rejects.toThrow("a schema of more than 20000 fields");
   });
 
-  it("may have 2 MiB, besides what is skipped", () => {
+  it("may have 2 MiB, besides what is skipped", async () => {
     const metadata = field(METADATA, Buffer.alloc(3 * MIB));
     const large = column(field(NAME, Buffer.alloc(2 * MIB - 100, "x")), ofType(LONG), metadata);
-    expect(readSchema(large)).toHaveLength(1);
-    expect(() => read(wideSchema(1, "x".repeat(2 * MIB)))).toThrow("a schema of more than 2048 KiB");
+    expect(await readSchema(large)).toHaveLength(1);
+    await expect(read(wideSchema(1, "x".repeat(2 * MIB)))).rejects.toThrow("a schema of more than 2048 KiB");
   });
 
-  it("may have 100 levels", () => {
-    expect(read(deepSchema(100))).toHaveLength(1);
-    expect(() => read(deepSchema(101))).toThrow("a schema of more than 100 levels");
+  it("may have 100 levels", async () => {
+    expect(await read(deepSchema(100))).toHaveLength(1);
+    await expect(read(deepSchema(101))).rejects.toThrow("a schema of more than 100 levels");
   });
 
-  it("has the last value of a field that is sent twice", () => {
+  it.each<[string, Uint8Array]>([
+    ["columns", schemaOf(wideSchema(10_000))],
+    ["fields in one column", column(field(DATA_TYPE, Buffer.from(schemaOf(wideSchema(10_000)))))],
+  ])("of 10000 %s is read in turns", async (_, schema) => {
+    let [isRead, turns] = [false, 0];
+    const reading = readSchema(schema).finally(() => (isRead = true));
+    for (; !isRead; turns += 1) await nextTurn();
+    await reading;
+    expect(turns).toBeGreaterThanOrEqual(10);
+  });
+
+  it("has the last value of a field that is sent twice", async () => {
     const twice = [ofType(LONG), field(NAME, Buffer.from("a")), field(NAME, Buffer.from("b"))];
     const type = field(DATA_TYPE, Buffer.concat([field(INTEGER, empty), field(STRING, empty)]));
-    expect(readSchema(column(...twice, type))).toEqual([{ name: "b", type: { kind: "string" }, nullable: false }]);
+    expect(await readSchema(column(...twice, type))).toEqual([
+      { name: "b", type: { kind: "string" }, nullable: false },
+    ]);
   });
 });
 
 describe("a geometry or a geography in a schema", () => {
-  it.each(["geometry", "geography"] as const)("is refused by name: %s", (of) => {
+  it.each(["geometry", "geography"] as const)("is refused by name: %s", async (of) => {
     const array: Kind = { case: "array", value: { elementType: { kind: { case: of, value: {} } } } };
     for (const kind of [{ case: of, value: {} } as const, array]) {
-      expect(refusal(withColumn(kind))).toBe(
+      expect(await refusal(withColumn(kind))).toBe(
         `Results cannot have columns of the type ${of}: convert them with ST_AsBinary`,
       );
     }
@@ -221,20 +239,20 @@ describe("a geometry or a geography in a schema", () => {
 });
 
 describe("a malformed schema", () => {
-  it("is refused wherever it is truncated", () => {
+  it("is refused wherever it is truncated", async () => {
     const whole = withColumn({ case: "map", value: { keyType: { kind: { case: "string", value: {} } } } });
     for (let length = 0; length < whole.length; length += 1) {
-      expect(refusal(whole.subarray(0, length)), `${length} bytes`).not.toBe("");
+      expect(await refusal(whole.subarray(0, length)), `${length} bytes`).not.toBe("");
     }
   });
 
-  it("is refused or read, but never breaks Headgate", () => {
+  it("is refused or read, but never breaks Headgate", async () => {
     const changed = fc.tuple(anyType, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }));
-    fc.assert(
-      fc.property(changed, ([[kind], changes]) => {
+    await fc.assert(
+      fc.asyncProperty(changed, async ([[kind], changes]) => {
         const bytes = withColumn(kind);
         for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
-        refusal(bytes);
+        await refusal(bytes);
       }),
     );
   });
@@ -253,7 +271,7 @@ describe("a malformed schema", () => {
     ["no columns", written({ case: "long", value: {} }), "A result of type bigint has no columns"],
     ["fields that are repeated", column(emptyMessages(NAME, 200_000)), "a schema of more than 20000 fields"],
     ["fields that are unknown", column(emptyMessages(METADATA, 200_000)), "a schema of more than 20000 fields"],
-  ])("is refused: %s", (_, schema, message) => {
-    expect(refusal(schema)).toContain(message);
+  ])("is refused: %s", async (_, schema, message) => {
+    expect(await refusal(schema)).toContain(message);
   });
 });

@@ -1,7 +1,10 @@
 /**
  * Reads the schema of a result from its bytes, because protobuf's parser would create three objects for each column. A
  * field that is sent several times counts towards the limits each time; its last value is used.
+ *
+ * A large schema takes tens of milliseconds, so other requests get their turn in between.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { type ConnectError, toConnectError, unreadable } from "./connect-error.ts";
 import { MessageFields, wireTypeOf } from "./message-fields.ts";
@@ -22,6 +25,9 @@ const MAX_LEVELS = 100;
 /** The protobuf fields of the whole message. Spark writes at most nine of them for each field of the schema. */
 const MAX_WIRE_FIELDS = 10 * MAX_FIELDS;
 
+/** Protobuf fields that are read before other requests get their turn. A column has at least four of them. */
+const WIRE_FIELDS_PER_TURN = 4000;
+
 /** Less than the nine bytes of the smallest column, so that the cost is never too low. */
 const BYTES_PER_FIELD = 8;
 
@@ -31,9 +37,12 @@ export function costOfSchema(bytes: number): number {
 }
 
 /** Fails with a `ConnectError` that names the limit. */
-export function readSchema(bytes: Uint8Array): readonly SparkField[] {
+export async function readSchema(bytes: Uint8Array): Promise<readonly SparkField[]> {
   try {
-    const type = new SchemaReader(bytes).read(0, bytes.length, 0);
+    const reading = new SchemaReader(bytes).read(0, bytes.length, 0);
+    let turn = reading.next();
+    for (; turn.done !== true; turn = reading.next()) await nextTurn();
+    const type = turn.value;
     if (type.kind !== "struct") throw unreadable(`A result of type ${type.kind} has no columns`);
     return type.fields;
   } catch (error) {
@@ -103,18 +112,22 @@ const NAME = DataType_StructFieldSchema.field.name.number;
 const DATA_TYPE = DataType_StructFieldSchema.field.dataType.number;
 const NULLABLE = DataType_StructFieldSchema.field.nullable.number;
 
+/** Yields when other requests should get their turn. */
+type Reading<T> = Generator<undefined, T, undefined>;
+
 class SchemaReader {
   readonly #fields: MessageFields;
   #types = 0;
   #wireFields = 0;
   #byteCount = 0;
+  #nextTurnAt = WIRE_FIELDS_PER_TURN;
 
   constructor(bytes: Uint8Array) {
     this.#fields = new MessageFields(bytes);
   }
 
   /** `level`: how many types enclose this one. */
-  read(start: number, end: number, level: number): SparkType {
+  *read(start: number, end: number, level: number): Reading<SparkType> {
     this.#types += 1;
     // The whole result is a type, too.
     if (this.#types > MAX_FIELDS + 1) throw tooLarge(`${MAX_FIELDS} fields`);
@@ -124,16 +137,17 @@ class SchemaReader {
     let valueStart = 0;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
+      if (this.#isTurnOver()) yield;
       const found = kinds.get(fields.number);
       if (found === undefined) continue;
       fields.expect(WireType.LengthDelimited);
       kind = found;
       valueStart = fields.valueStart;
     }
-    return this.#typeOf(kind, valueStart, level);
+    return yield* this.#typeOf(kind, valueStart, level);
   }
 
-  #typeOf(kind: Kind | undefined, message: number, level: number): SparkType {
+  *#typeOf(kind: Kind | undefined, message: number, level: number): Reading<SparkType> {
     switch (kind) {
       case "string": {
         const [collation] = this.#find(message, wanted.string);
@@ -162,23 +176,23 @@ class SchemaReader {
         throw unreadable(`Results cannot have columns of the type ${kind}: convert them with ST_AsBinary`);
       case "array": {
         const [element, containsNull] = this.#find(message, wanted.array);
-        return { kind, element: this.#type(element, level), containsNull: this.#fields.flag(containsNull) };
+        return { kind, element: yield* this.#type(element, level), containsNull: this.#fields.flag(containsNull) };
       }
       case "map": {
         const [key, value, containsNull] = this.#find(message, wanted.map);
         return {
           kind,
-          key: this.#type(key, level),
-          value: this.#type(value, level),
+          key: yield* this.#type(key, level),
+          value: yield* this.#type(value, level),
           valueContainsNull: this.#fields.flag(containsNull),
         };
       }
       case "struct":
-        return { kind, fields: this.#structFields(message, level) };
+        return { kind, fields: yield* this.#structFields(message, level) };
       case "udt": {
         const [jvmClass, pythonClass, sqlType] = this.#find(message, wanted.udt);
         const name = this.#text(jvmClass ?? pythonClass) ?? "udt";
-        return { kind, name, sqlType: sqlType === undefined ? undefined : this.#type(sqlType, level) };
+        return { kind, name, sqlType: sqlType === undefined ? undefined : yield* this.#type(sqlType, level) };
       }
       default: {
         const plain = kind === undefined ? undefined : plainTypes[kind];
@@ -191,26 +205,28 @@ class SchemaReader {
     }
   }
 
-  #structFields(message: number, level: number): SparkField[] {
+  *#structFields(message: number, level: number): Reading<SparkField[]> {
     const fields = this.#fields;
     const found: SparkField[] = [];
     const end = fields.open(message);
     for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
+      if (this.#isTurnOver()) yield;
       if (fields.number !== FIELDS) continue;
       fields.expect(WireType.LengthDelimited);
-      found.push(this.#structField(fields.contentStart, at, level));
+      found.push(yield* this.#structField(fields.contentStart, at, level));
     }
     return found;
   }
 
-  #structField(start: number, end: number, level: number): SparkField {
+  *#structField(start: number, end: number, level: number): Reading<SparkField> {
     const fields = this.#fields;
     let name: number | undefined;
     let type: number | undefined;
     let nullable: number | undefined;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
+      if (this.#isTurnOver()) yield;
       if (fields.number === NAME) {
         fields.expect(WireType.LengthDelimited);
         name = fields.valueStart;
@@ -222,7 +238,11 @@ class SchemaReader {
         nullable = fields.valueStart;
       }
     }
-    return { name: this.#text(name) ?? "", type: this.#type(type, level), nullable: this.#fields.flag(nullable) };
+    return {
+      name: this.#text(name) ?? "",
+      type: yield* this.#type(type, level),
+      nullable: this.#fields.flag(nullable),
+    };
   }
 
   /** An absent field means the widest unit, which Spark omits. */
@@ -261,15 +281,21 @@ class SchemaReader {
     return next;
   }
 
+  #isTurnOver(): boolean {
+    if (this.#wireFields < this.#nextTurnAt) return false;
+    this.#nextTurnAt = this.#wireFields + WIRE_FIELDS_PER_TURN;
+    return true;
+  }
+
   #countBytes(count: number): void {
     this.#byteCount += count;
     if (this.#byteCount > MAX_BYTES) throw tooLarge(`${MAX_BYTES / KIB} KiB`);
   }
 
-  #type(message: number | undefined, level: number): SparkType {
-    if (message === undefined) return this.#typeOf(undefined, 0, level);
+  *#type(message: number | undefined, level: number): Reading<SparkType> {
+    if (message === undefined) return yield* this.#typeOf(undefined, 0, level);
     const end = this.#fields.open(message);
-    return this.read(this.#fields.contentStart, end, level + 1);
+    return yield* this.read(this.#fields.contentStart, end, level + 1);
   }
 
   #text(at: number | undefined): string | undefined {
