@@ -57,10 +57,11 @@ test("the calling thread does little itself while many files are removed", async
   };
   const inThisThread = await busyMs(() => rmSync(join(base, "other"), { recursive: true }));
   let turns = 0;
-  const turning = setInterval(() => (turns += 1), 1);
+  // Rare enough that the turns themselves take little time, however long the removal takes.
+  const turning = setInterval(() => (turns += 1), 20);
   expect(await busyMs(() => removeTree(join(base, "tree")))).toBeLessThan(inThisThread / 2);
   clearInterval(turning);
-  expect(turns).toBeGreaterThan(3); // it was free for other work meanwhile
+  expect(turns).toBeGreaterThan(0); // it was free for other work meanwhile
   expect(existsSync(join(base, "tree"))).toBe(false);
 });
 
