@@ -81,6 +81,7 @@ export class Operation implements ConnectExecution {
     const reader = new EventReader();
     for await (const response of this.#responses()) {
       const event = await reader.read(response);
+      this.#signal.throwIfAborted();
       if (event === undefined) continue;
       yield event;
       if (event.kind !== "complete") continue;

@@ -2,7 +2,7 @@
  * Reads the schema of a result from its bytes, because protobuf's parser would create three objects for each column. A
  * field that is sent several times counts towards the limits each time; its last value is used.
  *
- * A large schema takes tens of milliseconds, so other requests get their turn in between.
+ * A large schema takes tens of milliseconds. It is read in turns, and other requests are handled in between.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { WireType } from "@bufbuild/protobuf/wire";
@@ -25,7 +25,7 @@ const MAX_LEVELS = 100;
 /** The protobuf fields of the whole message. Spark writes at most nine of them for each field of the schema. */
 const MAX_WIRE_FIELDS = 10 * MAX_FIELDS;
 
-/** Protobuf fields that are read before other requests get their turn. A column has at least four: about 200 microseconds. */
+/** Protobuf fields, read in about 200 microseconds. A column has at least four. */
 const WIRE_FIELDS_PER_TURN = 1000;
 
 /** Less than the nine bytes of the smallest column, so that the cost is never too low. */
@@ -137,7 +137,7 @@ class SchemaReader {
     let valueStart = 0;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
-      if (this.#isTurnOver()) yield;
+      if (this.#endTurnIfDue()) yield;
       const found = kinds.get(fields.number);
       if (found === undefined) continue;
       fields.expect(WireType.LengthDelimited);
@@ -150,36 +150,36 @@ class SchemaReader {
   *#typeOf(kind: Kind | undefined, message: number, level: number): Reading<SparkType> {
     switch (kind) {
       case "string": {
-        const [collation] = this.#find(message, wanted.string);
+        const [collation] = yield* this.#find(message, wanted.string);
         const name = this.#text(collation) ?? "";
         return name === "" || name === PLAIN_COLLATION ? { kind } : { kind, collation: name };
       }
       case "char":
       case "varChar": {
-        const [length] = this.#find(message, wanted[kind]);
+        const [length] = yield* this.#find(message, wanted[kind]);
         return { kind: kind === "char" ? "char" : "varchar", length: this.#fields.integer(length) ?? 0 };
       }
       case "decimal": {
-        const [precision, scale] = this.#find(message, wanted.decimal);
+        const [precision, scale] = yield* this.#find(message, wanted.decimal);
         return { kind, precision: this.#fields.integer(precision) ?? 10, scale: this.#fields.integer(scale) ?? 0 };
       }
       case "time": {
-        const [precision] = this.#find(message, wanted.time);
+        const [precision] = yield* this.#find(message, wanted.time);
         return { kind, precision: this.#fields.integer(precision) ?? 6 };
       }
       case "yearMonthInterval":
-        return { kind: "interval year month", ...this.#units(message, wanted[kind], yearMonthUnits) };
+        return { kind: "interval year month", ...(yield* this.#units(message, wanted[kind], yearMonthUnits)) };
       case "dayTimeInterval":
-        return { kind: "interval day time", ...this.#units(message, wanted[kind], dayTimeUnits) };
+        return { kind: "interval day time", ...(yield* this.#units(message, wanted[kind], dayTimeUnits)) };
       case "geometry":
       case "geography":
         throw unreadable(`Results cannot have columns of the type ${kind}: convert them with ST_AsBinary`);
       case "array": {
-        const [element, containsNull] = this.#find(message, wanted.array);
+        const [element, containsNull] = yield* this.#find(message, wanted.array);
         return { kind, element: yield* this.#type(element, level), containsNull: this.#fields.flag(containsNull) };
       }
       case "map": {
-        const [key, value, containsNull] = this.#find(message, wanted.map);
+        const [key, value, containsNull] = yield* this.#find(message, wanted.map);
         return {
           kind,
           key: yield* this.#type(key, level),
@@ -190,7 +190,7 @@ class SchemaReader {
       case "struct":
         return { kind, fields: yield* this.#structFields(message, level) };
       case "udt": {
-        const [jvmClass, pythonClass, sqlType] = this.#find(message, wanted.udt);
+        const [jvmClass, pythonClass, sqlType] = yield* this.#find(message, wanted.udt);
         const name = this.#text(jvmClass ?? pythonClass) ?? "udt";
         return { kind, name, sqlType: sqlType === undefined ? undefined : yield* this.#type(sqlType, level) };
       }
@@ -211,7 +211,7 @@ class SchemaReader {
     const end = fields.open(message);
     for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
-      if (this.#isTurnOver()) yield;
+      if (this.#endTurnIfDue()) yield;
       if (fields.number !== FIELDS) continue;
       fields.expect(WireType.LengthDelimited);
       found.push(yield* this.#structField(fields.contentStart, at, level));
@@ -226,7 +226,7 @@ class SchemaReader {
     let nullable: number | undefined;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
-      if (this.#isTurnOver()) yield;
+      if (this.#endTurnIfDue()) yield;
       if (fields.number === NAME) {
         fields.expect(WireType.LengthDelimited);
         name = fields.valueStart;
@@ -246,8 +246,12 @@ class SchemaReader {
   }
 
   /** An absent field means the widest unit, which Spark omits. */
-  #units<U extends string>(message: number, fields: readonly WantedField[], all: readonly U[]): { from: U; to: U } {
-    const [startField, endField] = this.#find(message, fields);
+  *#units<U extends string>(
+    message: number,
+    fields: readonly WantedField[],
+    all: readonly U[],
+  ): Reading<{ from: U; to: U }> {
+    const [startField, endField] = yield* this.#find(message, fields);
     const [start, end] = [this.#fields.integer(startField) ?? 0, this.#fields.integer(endField) ?? all.length - 1];
     const [from, to] = [all[start], all[end]];
     if (from === undefined || to === undefined) {
@@ -257,12 +261,13 @@ class SchemaReader {
   }
 
   /** The values of the wanted fields of a message. Undefined: it was not sent. */
-  #find(message: number, wantedFields: readonly WantedField[]): (number | undefined)[] {
+  *#find(message: number, wantedFields: readonly WantedField[]): Reading<(number | undefined)[]> {
     const fields = this.#fields;
     const found: (number | undefined)[] = [];
     const end = fields.open(message);
     for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
+      if (this.#endTurnIfDue()) yield;
       for (let index = 0; index < wantedFields.length; index += 1) {
         const field = wantedFields[index];
         if (field?.number !== fields.number) continue;
@@ -281,7 +286,7 @@ class SchemaReader {
     return next;
   }
 
-  #isTurnOver(): boolean {
+  #endTurnIfDue(): boolean {
     if (this.#wireFields < this.#nextTurnAt) return false;
     this.#nextTurnAt = this.#wireFields + WIRE_FIELDS_PER_TURN;
     return true;

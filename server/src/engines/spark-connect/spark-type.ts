@@ -45,6 +45,45 @@ type DayTimeUnit = (typeof dayTimeUnits)[number];
 
 /** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`, but never truncated. */
 export function typeText(type: SparkType): string {
+  const parts: string[] = [];
+  writeType(type, parts);
+  return parts.join("");
+}
+
+/** Joining the text of each level would copy a long name as often as the type has levels. */
+function writeType(type: SparkType, parts: string[]): void {
+  switch (type.kind) {
+    case "array":
+      parts.push("array<");
+      writeType(type.element, parts);
+      parts.push(">");
+      return;
+    case "map":
+      parts.push("map<");
+      writeType(type.key, parts);
+      parts.push(",");
+      writeType(type.value, parts);
+      parts.push(">");
+      return;
+    case "struct":
+      parts.push("struct<");
+      for (const [index, { name, type: of }] of type.fields.entries()) {
+        parts.push(index === 0 ? "" : ",", name, ":");
+        writeType(of, parts);
+      }
+      parts.push(">");
+      return;
+    case "udt":
+      if (type.sqlType === undefined) parts.push(type.name);
+      else writeType(type.sqlType, parts);
+      return;
+    default:
+      parts.push(plainText(type));
+  }
+}
+
+/** Of a type without types inside. */
+function plainText(type: Exclude<SparkType, { kind: "array" | "map" | "struct" | "udt" }>): string {
   switch (type.kind) {
     case "string":
       return type.collation === undefined ? "string" : `string collate ${type.collation}`;
@@ -58,14 +97,6 @@ export function typeText(type: SparkType): string {
     case "interval year month":
     case "interval day time":
       return type.from === type.to ? `interval ${type.from}` : `interval ${type.from} to ${type.to}`;
-    case "array":
-      return `array<${typeText(type.element)}>`;
-    case "map":
-      return `map<${typeText(type.key)},${typeText(type.value)}>`;
-    case "struct":
-      return `struct<${type.fields.map(({ name, type: of }) => `${name}:${typeText(of)}`).join(",")}>`;
-    case "udt":
-      return type.sqlType === undefined ? type.name : typeText(type.sqlType);
     default:
       return type.kind;
   }
