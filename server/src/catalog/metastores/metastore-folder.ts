@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -32,6 +33,10 @@ export async function readStoredPort(dataDir: string, accountId: number): Promis
 /** The folder of one of the account's processes must exist. */
 export function storePort(dataDir: string, accountId: number, port: number): void {
   writePrivateFile(portFile(dataDir, accountId), String(port));
+}
+
+export function forgetPort(dataDir: string, accountId: number): void {
+  rmSync(portFile(dataDir, accountId), { force: true });
 }
 
 function portFile(dataDir: string, accountId: number): string {

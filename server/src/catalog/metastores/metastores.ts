@@ -3,8 +3,8 @@
  * Spark process and ended some time after the last. It outlives the server, which finds it again by its folder.
  *
  * Its port and secret survive restarts of the process: running Sparks keep using the address, and a change would
- * replace warm servers. If another process has taken the port, the secret is renewed, because Sparks may have shown it to
- * that process, and the port changes unless it is free again. A metastore that dies or stops answering is restarted while a Spark of the account runs.
+ * replace warm servers. If another process has taken the port, both change, because Sparks may have shown the secret to
+ * that process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { mergeContributions, type ContributedPart, type Contribution } from "../../engines/spark-home/contribution.ts";
@@ -15,7 +15,7 @@ import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { metastoreFolders, readStoredPort } from "./metastore-folder.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
-import { metastoreDigest, startMetastore, type MetastoreProcess, type Up } from "./start-metastore.ts";
+import { changeAddress, metastoreDigest, startMetastore, type MetastoreProcess, type Up } from "./start-metastore.ts";
 
 export interface MetastoresOptions {
   readonly dataDir: string;
@@ -107,7 +107,7 @@ export class Metastores {
     const { closed } = this.#supervisor;
     try {
       const port = await process.ready(closed);
-      await this.#checkPort(accountId, port, await readStoredPort(this.#options.dataDir, accountId));
+      await this.#requirePort(accountId, port, await readStoredPort(this.#options.dataDir, accountId));
       return { process, port, secret: undefined };
     } catch (error) {
       if (!closed.aborted) {
@@ -118,15 +118,11 @@ export class Metastores {
     }
   }
 
-  /**
-   * A metastore is of no use on another port than Sparks were given. They may have shown the secret to the process that
-   * has taken that port, so the next metastore gets another one.
-   */
-  async #checkPort(accountId: number, port: number, given: number | undefined): Promise<void> {
+  /** A metastore is of no use on another port than Sparks were given: fails then, and the next one has another address. */
+  async #requirePort(accountId: number, port: number, given: number | undefined): Promise<void> {
     if (given === undefined || port === given) return;
-    const { catalogs } = this.#options;
-    const catalog = await catalogs.find(accountId);
-    if (catalog.kind === "own") await catalogs.renewSecret(accountId, catalog);
+    const catalog = await this.#options.catalogs.find(accountId);
+    if (catalog.kind === "own") await changeAddress({ ...this.#options, accountId }, catalog);
     throw new Error(`the metastore listens on port ${port}, because another process has taken port ${given}`);
   }
 
@@ -240,7 +236,7 @@ export class Metastores {
     const up = await metastore.ready;
     try {
       const port = await up.process.ready(closed);
-      await this.#checkPort(accountId, port, up.port);
+      await this.#requirePort(accountId, port, up.port);
       metastore.readyAt = performance.now();
       metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch (error) {

@@ -4,6 +4,7 @@ import { contributionDigest, mergeContributions, type Contribution } from "../..
 import type { Secret } from "../../lib/secret.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import {
+  forgetPort,
   isPortFree,
   metastoreFolders,
   newProcessName,
@@ -68,7 +69,7 @@ const SPARK_START_MS = 8000;
  * started at the same time: they wait for the metastore when a statement names a table.
  */
 export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog): Promise<Up> {
-  const { accountId, storage, mustBecomeReady, processors, dataDir, catalogs, openProcess, signal } = start;
+  const { accountId, storage, mustBecomeReady, processors, dataDir, openProcess, signal } = start;
   const { secrets } = catalog;
   const digest = metastoreDigest(catalog, storage);
   const stored = await readStoredPort(dataDir, accountId);
@@ -86,13 +87,25 @@ export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog)
     if (!signal.aborted) await process.stop().catch(() => undefined);
     throw error;
   }
-  // Another process listens on the port that the account's Sparks use.
   await process.stop();
-  const renewed = await catalogs.renewSecret(accountId, catalog);
+  const renewed = await changeAddress(start, catalog);
   if (renewed.kind === "external") throw new Error("the account has been given an external metastore meanwhile");
-  storePort(dataDir, accountId, randomPort()); // not before the new secret: after a crash, it must still be renewed
   start.onRenewed(renewed);
   return startMetastore(start, renewed);
+}
+
+/**
+ * Another process listens on the port that Sparks were given, and they may have shown it the secret. So the next metastore
+ * has another secret, and any port. The port is forgotten last: after a crash before that, the next start finds it taken
+ * and renews the secret again.
+ */
+export async function changeAddress(
+  { accountId, dataDir, catalogs }: Pick<MetastoreStart, "accountId" | "dataDir" | "catalogs">,
+  catalog: OwnCatalog,
+): ReturnType<AccountCatalogs["renewSecret"]> {
+  const renewed = await catalogs.renewSecret(accountId, catalog);
+  forgetPort(dataDir, accountId);
+  return renewed;
 }
 
 /** Covers everything that shapes the process. */
