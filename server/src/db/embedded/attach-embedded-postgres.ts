@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
-import { BRIEF_WAIT_MS, lockDataDir, type DataDirLock } from "./data-dir-lock.ts";
+import { lockDataDir, type DataDirLock } from "./data-dir-lock.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from "./embedded-postgres.ts";
 import { probe } from "./superuser.ts";
 import { appDatabase, appRole, readPasswords } from "./role-passwords.ts";
@@ -18,8 +18,33 @@ export interface AttachOptions extends Omit<EmbeddedPostgresOptions, "lock" | "l
  * Headgate has left to its programs.
  */
 export async function attachEmbeddedPostgres(options: AttachOptions): Promise<EmbeddedPostgres> {
-  const lock = tryLock(options.dataDir);
-  if (lock instanceof Fault) return connectToRunning(options.dataDir, lock);
+  const { dataDir } = options;
+  const begin = performance.now();
+  for (;;) {
+    const lock = tryLock(dataDir);
+    if (!(lock instanceof Fault)) return startOwn(options, lock);
+    const running = await findRunning(describeCluster(realpathSync(dataDir), findUnprivilegedUser()));
+    if (running !== undefined) return running;
+    if (performance.now() - begin > STARTING_LIMIT_MS) {
+      throw new Fault("unavailable", `the PostgreSQL of ${dataDir} does not respond: ${lock.publicMessage}`);
+    }
+    await delay(50);
+  }
+}
+
+/** The other Headgate may be starting its PostgreSQL right now, or hold the lock only for a moment. */
+const STARTING_LIMIT_MS = 30_000;
+
+function tryLock(dataDir: string): DataDirLock | Fault {
+  try {
+    return lockDataDir(dataDir, 0);
+  } catch (error) {
+    if (error instanceof Fault && error.code === "conflict") return error;
+    throw error;
+  }
+}
+
+async function startOwn(options: AttachOptions, lock: DataDirLock): Promise<EmbeddedPostgres> {
   try {
     const postgres = await startEmbeddedPostgres({ ...options, lock, leavesAdopted: true });
     return {
@@ -35,31 +60,6 @@ export async function attachEmbeddedPostgres(options: AttachOptions): Promise<Em
   } catch (error) {
     lock.release();
     throw error;
-  }
-}
-
-function tryLock(dataDir: string): DataDirLock | Fault {
-  try {
-    return lockDataDir(dataDir, BRIEF_WAIT_MS);
-  } catch (error) {
-    if (error instanceof Fault && error.code === "conflict") return error;
-    throw error;
-  }
-}
-
-const startingLimitMs = 30_000;
-
-/** The other Headgate may be starting its server right now. */
-async function connectToRunning(dataDir: string, conflict: Fault): Promise<EmbeddedPostgres> {
-  const cluster = describeCluster(realpathSync(dataDir), findUnprivilegedUser());
-  const begin = performance.now();
-  for (;;) {
-    const running = await findRunning(cluster);
-    if (running !== undefined) return running;
-    if (performance.now() - begin > startingLimitMs) {
-      throw new Fault("unavailable", `the PostgreSQL of ${dataDir} does not respond: ${conflict.publicMessage}`);
-    }
-    await delay(50);
   }
 }
 

@@ -11,8 +11,7 @@ export interface DataDirLock {
   release(): void;
 }
 
-/** For callers that expect the lock to be held. */
-export const BRIEF_WAIT_MS = 200;
+const BRIEF_WAIT_MS = 200;
 
 /** Prevents garbage collection, which would close the file and so release the lock. */
 const held = new Set<DatabaseSync>();
@@ -22,8 +21,8 @@ const held = new Set<DatabaseSync>();
  * file: an open write transaction is the lock. It is released however the process ends, does not depend on pids, and
  * works between containers that share a volume. The pid in the file's `user_version` is only for the message.
  *
- * `waitMs`: how long a lock is waited for, because `findDataDirHolder` holds it briefly. On a busy machine this has taken
- * more than 200 ms.
+ * `waitMs`: how long to wait for a held lock. `findDataDirHolder` takes it for a moment, which has lasted more than 200 ms
+ * on a busy machine.
  */
 export function lockDataDir(dataDir: string, waitMs = 1000): DataDirLock {
   makeReachableFolder(dataDir, "HEADGATE_DATA_DIR");
