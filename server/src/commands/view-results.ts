@@ -12,7 +12,7 @@ import type { CommandOutcome } from "./store/outcome.ts";
 const Results = Type.Object({
   inline: Type.Boolean({
     description:
-      "True if the results are in this reply: they are smaller than HEADGATE_INLINE_RESULT_LIMIT (20 MiB by default)",
+      "True if this reply contains the results, because they are smaller than HEADGATE_INLINE_RESULT_LIMIT (20 MiB by default)",
   }),
   results: Type.Optional(
     Type.String({

@@ -20,8 +20,8 @@ import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 export const TEMPLATE = "headgate_template";
 
 /**
- * Less work: only a crash of the whole machine would lose data, nothing is replicated, and each database lives for one
- * test file.
+ * These settings save work that tests do not need: only a crash of the whole machine would lose data, nothing is
+ * replicated, and each database lives for one test file.
  */
 const shortLived = {
   fsync: "off",

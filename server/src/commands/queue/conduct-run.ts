@@ -85,7 +85,7 @@ export class ConductedRun {
   #order: "run" | "end" | "cancel" | "abandon";
   #end: OrderedEnd | undefined;
   #live: LiveRun | undefined;
-  /** The process that it shares with others has started. */
+  /** Whether the shared process runs this command already; its memory is then counted there. */
   #isInProcess = false;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {

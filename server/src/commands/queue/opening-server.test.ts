@@ -9,7 +9,7 @@ import { ConductedRun, type ConductServices } from "./conduct-run.ts";
 
 const given = useServer();
 
-/** A query that its server goes on with for ever. */
+/** A query that keeps running in its server. */
 const inServer = {
   poll: () => Promise.resolve({ state: "running", pid: 1, progress: 0 }),
   changed: () => Promise.withResolvers<never>().promise,
@@ -32,7 +32,7 @@ function queriesOfOneServer() {
     timeoutCheckSeconds: 60,
     stopping: AbortSignal.any([]),
   };
-  /** `memoryMiB`: the memory that it was claimed with. `handle`: null until the server has begun with it. */
+  /** `memoryMiB`: the memory that it was claimed with. `handle`: null until the run is spawned. */
   const run = (memoryMiB: number, handle: unknown = null): ConductedRun => {
     const command = { id: 1, accountId: 1, fence: 1, attempt: 1, memoryMiB, handle } as ClaimedCommand;
     return new ConductedRun(command, "", services as Partial<ConductServices> as ConductServices, 0);
@@ -69,9 +69,10 @@ test("a query that starts a warm server takes the server's memory until the serv
   expect(query.memoryMiB).toBe(600);
 });
 
-test("a query that runs in a warm server takes no memory, although the server serves no new queries", async () => {
+test("a query that runs in a warm server takes no memory of its own, even while the server drains", async () => {
   const { run } = queriesOfOneServer();
   const query = run(600, "a handle");
+  expect(query.memoryMiB).toBe(600);
   await expect.poll(() => query.memoryMiB).toBe(0);
 });
 

@@ -43,7 +43,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   );
 
   test("goes on in the middle when Headgate is killed and started again, twice", async () => {
-    await runSql(spark.account, "select 1"); // the server runs
+    await runSql(spark.account, "select 1"); // starts the warm server if it is not running
     const { id } = await submitSql(spark.account, SLOW);
     await seen(id, { status: "running", progress: expect.toSatisfy((value: number) => value > 55) });
     await crashAndStart();

@@ -5,7 +5,7 @@ import { claim, listHeld } from "./claims.ts";
 
 const given = useServer();
 
-test("a command has the heap that its app configures when it is claimed, and when a later server finds it", async () => {
+test("a command has the heap that its app configures when it is claimed, and when the next server adopts it", async () => {
   const { db } = given.app.services;
   const account = await given.account();
   const { accountId } = account;

@@ -188,7 +188,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
 
   describe("that waits for its first client", () => {
     async function databasesAt(port: number): Promise<readonly string[]> {
-      // It answers when it has loaded Hive, which can take longer than clients usually wait.
+      // The metastore answers only after it has loaded Hive, which can take longer than clients usually wait.
       const client = new HiveClient({ ...metastore.clientOptions(), port, connectTimeoutMs: 60_000 });
       try {
         return await client.databaseNames(soon());

@@ -60,7 +60,7 @@ export class RequestWriter {
     }
   }
 
-  /** Called when the socket takes more. */
+  /** Called when the socket can take more data. */
   resume(): void {
     this.#onWritable();
   }

@@ -347,7 +347,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
 
   test("a program has its own environment, writes output and log, and may react to SIGTERM", async () => {
     const run = runs.make();
-    const script = `trap 'echo bye; exit 3' TERM; echo $TOLD$HEADGATE_RUNNER; echo log >&2; sleep 600.5 & wait`;
+    const script = `trap 'echo bye; exit 3' TERM; echo log >&2; echo $TOLD$HEADGATE_RUNNER; sleep 600.5 & wait`;
     await run.start("", await confined(script));
     await run.printed("this");
     await run.client.cancel();
