@@ -12,6 +12,8 @@ const MAX_REUSED_BYTES = 1024 * 1024;
  */
 const DISCARD_LIMIT_MS = 15_000;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
+/** After each piece, of about 64 KiB: bodies that are read at full speed would delay all other requests. */
+const PAUSE_MS = 5;
 
 /**
  * Sends the text of a refusal. If most of the body has not been read, it is dropped afterwards, and then the connection
@@ -44,17 +46,21 @@ function hasLargeUnreadBody({ complete, headers }: IncomingMessage): boolean {
 function discardBody(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let received = 0;
-  const count = (chunk: Buffer): void => {
+  let pause: NodeJS.Timeout | undefined;
+  const take = (chunk: Buffer): void => {
     received += chunk.length;
     if (received > DISCARD_LIMIT_BYTES) resolve();
+    request.pause();
+    pause = setTimeout(() => request.resume(), PAUSE_MS);
   };
   const timer = setTimeout(resolve, DISCARD_LIMIT_MS);
   const over = (): void => resolve();
-  request.on("data", count).on("end", over).on("error", over).on("close", over);
+  request.on("data", take).on("end", over).on("error", over).on("close", over);
   request.resume();
   if (request.destroyed) resolve();
   return promise.finally(() => {
     clearTimeout(timer);
-    request.off("data", count).pause();
+    clearTimeout(pause);
+    request.off("data", take).pause();
   });
 }

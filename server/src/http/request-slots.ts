@@ -103,7 +103,7 @@ function limitsFor(connections: number): Record<SlotKind, SlotLimits> {
     follow: { user: 10, account: 20, node: 200 },
     // Each may hold half a megabyte of its reply, and a batch of rows in a thread.
     stream: { user: share(160), account: share(80), node: 8 * share(80) },
-    discard: { user: 8, account: 16, node: 100 },
+    discard: { user: 4, account: 16, node: 100 },
   };
 }
 
