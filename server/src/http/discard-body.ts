@@ -13,7 +13,7 @@ const MAX_REUSED_BYTES = 1024 * 1024;
 const DISCARD_LIMIT_MS = 15_000;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
 /** After each piece, of about 64 KiB: bodies that are read at full speed would delay all other requests. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 10;
 
 /**
  * Sends the text of a refusal. If most of the body has not been read, it is dropped afterwards, and then the connection
