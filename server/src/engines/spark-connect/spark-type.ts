@@ -46,39 +46,33 @@ type DayTimeUnit = (typeof dayTimeUnits)[number];
 /** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`, but never truncated. */
 export function typeText(type: SparkType): string {
   const parts: string[] = [];
-  writeType(type, parts);
+  write(parts, type);
   return parts.join("");
 }
 
 /** Joining the text of each level would copy a long name as often as the type has levels. */
-function writeType(type: SparkType, parts: string[]): void {
+function write(parts: string[], ...pieces: readonly (string | SparkType)[]): void {
+  for (const piece of pieces) {
+    if (typeof piece === "string") parts.push(piece);
+    else writeType(parts, piece);
+  }
+}
+
+function writeType(parts: string[], type: SparkType): void {
   switch (type.kind) {
     case "array":
-      parts.push("array<");
-      writeType(type.element, parts);
-      parts.push(">");
-      return;
+      return write(parts, "array<", type.element, ">");
     case "map":
-      parts.push("map<");
-      writeType(type.key, parts);
-      parts.push(",");
-      writeType(type.value, parts);
-      parts.push(">");
-      return;
+      return write(parts, "map<", type.key, ",", type.value, ">");
     case "struct":
-      parts.push("struct<");
-      for (const [index, { name, type: of }] of type.fields.entries()) {
-        parts.push(index === 0 ? "" : ",", name, ":");
-        writeType(of, parts);
-      }
-      parts.push(">");
-      return;
+      write(parts, "struct<");
+      for (const [index, { name, type: of }] of type.fields.entries())
+        write(parts, index === 0 ? "" : ",", name, ":", of);
+      return write(parts, ">");
     case "udt":
-      if (type.sqlType === undefined) parts.push(type.name);
-      else writeType(type.sqlType, parts);
-      return;
+      return write(parts, type.sqlType ?? type.name);
     default:
-      parts.push(plainText(type));
+      return write(parts, plainText(type));
   }
 }
 
