@@ -62,11 +62,11 @@ describe("a refused body", () => {
     }
   });
 
-  test("is read with pauses, so that other requests are not delayed", async () => {
+  test("is read with pauses", async () => {
     const account = await given.account();
     const began = performance.now();
     await sendAll(account.token, `Content-Length: ${BODY_BYTES}`, parts);
-    expect(performance.now() - began).toBeGreaterThan(200); // 128 pieces with 10 ms between them
+    expect(performance.now() - began).toBeGreaterThan(200); // 128 pieces with pauses of 10 ms; about 50 ms without
   });
 
   test("is not read beyond 64 MiB", async () => {

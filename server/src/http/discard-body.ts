@@ -12,7 +12,8 @@ const MAX_REUSED_BYTES = 1024 * 1024;
  */
 const DISCARD_LIMIT_MS = 15_000;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
-/** After each piece, of about 64 KiB: bodies that are read at full speed would delay all other requests. */
+/** How much is read between two pauses. Bodies that are read at full speed would delay all other requests. */
+const PIECE_BYTES = 64 * 1024;
 const PAUSE_MS = 10;
 
 /**
@@ -46,10 +47,13 @@ function hasLargeUnreadBody({ complete, headers }: IncomingMessage): boolean {
 function discardBody(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let received = 0;
+  let pauseAt = PIECE_BYTES;
   let pause: NodeJS.Timeout | undefined;
   const take = (chunk: Buffer): void => {
     received += chunk.length;
     if (received > DISCARD_LIMIT_BYTES) resolve();
+    if (received < pauseAt) return;
+    pauseAt = received + PIECE_BYTES;
     request.pause();
     pause = setTimeout(() => request.resume(), PAUSE_MS);
   };

@@ -118,7 +118,7 @@ export class Metastores {
     }
   }
 
-  /** A metastore is of no use on another port than Sparks were given: fails then, and the next one has another address. */
+  /** Fails if the port is not the one that Sparks were given. The next metastore then has another port and secret. */
   async #requirePort(accountId: number, port: number, given: number | undefined): Promise<void> {
     if (given === undefined || port === given) return;
     const catalog = await this.#options.catalogs.find(accountId);

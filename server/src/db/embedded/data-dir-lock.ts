@@ -11,6 +11,7 @@ export interface DataDirLock {
   release(): void;
 }
 
+/** How long a look at the holder waits for the lock. */
 const BRIEF_WAIT_MS = 200;
 
 /** Prevents garbage collection, which would close the file and so release the lock. */

@@ -25,7 +25,7 @@ const MAX_LEVELS = 100;
 /** The protobuf fields of the whole message. Spark writes at most nine of them for each field of the schema. */
 const MAX_WIRE_FIELDS = 10 * MAX_FIELDS;
 
-/** Protobuf fields, read in about 200 microseconds. A column has at least four. */
+/** Protobuf fields that are read in one turn, which takes about 200 microseconds. A column has at least four. */
 const WIRE_FIELDS_PER_TURN = 1000;
 
 /** Less than the nine bytes of the smallest column, so that the cost is never too low. */
@@ -137,7 +137,7 @@ class SchemaReader {
     let valueStart = 0;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
-      if (this.#endTurnIfDue()) yield;
+      if (this.#isTurnOver()) yield;
       const found = kinds.get(fields.number);
       if (found === undefined) continue;
       fields.expect(WireType.LengthDelimited);
@@ -211,7 +211,7 @@ class SchemaReader {
     const end = fields.open(message);
     for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
-      if (this.#endTurnIfDue()) yield;
+      if (this.#isTurnOver()) yield;
       if (fields.number !== FIELDS) continue;
       fields.expect(WireType.LengthDelimited);
       found.push(yield* this.#structField(fields.contentStart, at, level));
@@ -226,7 +226,7 @@ class SchemaReader {
     let nullable: number | undefined;
     for (let at = start; at < end;) {
       at = this.#visit(at, end);
-      if (this.#endTurnIfDue()) yield;
+      if (this.#isTurnOver()) yield;
       if (fields.number === NAME) {
         fields.expect(WireType.LengthDelimited);
         name = fields.valueStart;
@@ -267,7 +267,7 @@ class SchemaReader {
     const end = fields.open(message);
     for (let at = fields.contentStart; at < end;) {
       at = this.#visit(at, end);
-      if (this.#endTurnIfDue()) yield;
+      if (this.#isTurnOver()) yield;
       for (let index = 0; index < wantedFields.length; index += 1) {
         const field = wantedFields[index];
         if (field?.number !== fields.number) continue;
@@ -286,7 +286,7 @@ class SchemaReader {
     return next;
   }
 
-  #endTurnIfDue(): boolean {
+  #isTurnOver(): boolean {
     if (this.#wireFields < this.#nextTurnAt) return false;
     this.#nextTurnAt = this.#wireFields + WIRE_FIELDS_PER_TURN;
     return true;

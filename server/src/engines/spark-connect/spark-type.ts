@@ -50,7 +50,7 @@ export function typeText(type: SparkType): string {
   return parts.join("");
 }
 
-/** Joining the text of each level would copy a long name as often as the type has levels. */
+/** Appends the pieces. Joining the text of each level would copy a long name once for each level. */
 function write(parts: string[], ...pieces: readonly (string | SparkType)[]): void {
   for (const piece of pieces) {
     if (typeof piece === "string") parts.push(piece);
@@ -76,7 +76,7 @@ function writeType(parts: string[], type: SparkType): void {
   }
 }
 
-/** Of a type without types inside. */
+/** The text of a type that contains no other type. */
 function plainText(type: Exclude<SparkType, { kind: "array" | "map" | "struct" | "udt" }>): string {
   switch (type.kind) {
     case "string":
