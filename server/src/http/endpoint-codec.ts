@@ -5,7 +5,7 @@
 import fastJson from "fast-json-stringify";
 import { Type, type TObject, type TSchema } from "typebox";
 import type { TLocalizedValidationError } from "typebox/error";
-import { Compile } from "typebox/compile";
+import { Compile } from "typebox/schema";
 import { Fault, notFound, invalid } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 
@@ -67,7 +67,8 @@ function inputReader(schema: TObject | undefined): InputReader {
     mustBeObject(raw);
     const value = coerceInput(schema, raw);
     if (validator.Check(value)) return value;
-    throw new Fault("invalid", describe(validator.Errors(value)));
+    const [, errors] = validator.Errors(value);
+    throw new Fault("invalid", describe(errors));
   };
 }
 

@@ -45,11 +45,12 @@ export function limitConnections(server: Server, maxConnections: number): Connec
     owned?.delete(connection);
     if (owned?.size === 0) owners.delete(connection.owner);
   };
-  const change = (socket: Socket, changed: Partial<Connection>): void => {
-    const connection = open.get(socket);
-    if (connection === undefined) return;
-    leave(connection);
-    enter(Object.assign(connection, changed));
+  const setRequest = (connection: Connection, request: IncomingMessage | undefined): void => {
+    const owned = owners.get(connection.owner);
+    owned?.delete(connection);
+    owned?.add(connection); // keeps the order of the last changes
+    connection.request = request;
+    connection.changedAt = changes++;
   };
   const close = (socket: Socket): void => {
     const connection = open.get(socket);
@@ -71,15 +72,21 @@ export function limitConnections(server: Server, maxConnections: number): Connec
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    change(socket, { request });
+    const connection = open.get(socket);
+    if (connection === undefined) return;
+    setRequest(connection, request);
     response.once("close", () => {
-      if (open.get(socket)?.request !== request) return; // a pipelined request follows
-      change(socket, { request: undefined });
+      const isCurrent = connection.request === request; // or else a pipelined one is being handled
+      if (open.has(socket) && isCurrent) setRequest(connection, undefined);
     });
   });
   return {
     identify(socket, user) {
-      if (open.get(socket)?.owner !== user) change(socket, { owner: user });
+      const connection = open.get(socket);
+      if (connection === undefined || connection.owner === user) return;
+      leave(connection);
+      connection.owner = user;
+      enter(connection);
     },
     beginHandling(socket) {
       const connection = open.get(socket);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { expectErrorForm, type Reply } from "../../test/support/client.ts";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { rawSocket, sendAs, type RawRequest } from "../../test/support/raw-request.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const PATH = "/api/v1.2/whitelist_ip";
 
 const send = (client: AccountClient | undefined, request: Partial<RawRequest>): Promise<Reply> =>

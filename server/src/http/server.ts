@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import findMyWay from "find-my-way";
 import { Fault, noSuchOperation } from "../lib/fault.ts";
@@ -72,7 +72,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     const text = JSON.stringify(isApi(request) ? prefix.outgoing(body) : body);
     reply
       .code(status)
-      .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
+      // Again, because a refused request may not have reached the hook below.
+      .headers({ ...COMMON_HEADERS, "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
       .type("application/json; charset=utf-8")
       .serializer(String);
     return sendRefusal(text, request, reply, requestSlots);
@@ -94,8 +95,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   server.addHook("onRequest", (request, reply, done) => {
     // Bodies are parsed as JSON regardless of their Content-Type.
     request.raw.headers["content-type"] = "application/json";
-    reply.header("X-Request-Id", request.id);
-    reply.header(traceHeader, request.id);
+    reply.headers({ ...COMMON_HEADERS, "X-Request-Id": request.id, [traceHeader]: request.id });
     // An unknown path is 404 regardless of its body.
     if (request.is404) done(otherMethod(request.method, request.url) ?? unknownPath(request));
     else done(lacksHost(request.raw) ? new Fault("malformed", "The header Host is missing.") : undefined);
@@ -109,20 +109,12 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
   // Unknown expectations are ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
-  sendCommonHeaders(server.server);
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
   registerRoutes(server, options, { turns, connections, requestSlots });
   await server.ready();
   sanitiseProxyHeaders(server.server, options.proxies);
   return server;
-}
-
-/** Before Fastify's own listener, so that every response has them. */
-function sendCommonHeaders(server: Server): void {
-  server.prependListener("request", (_request, response: ServerResponse) => {
-    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
-  });
 }
 
 function unknownPath({ method, originalUrl }: FastifyRequest): Fault {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { rawSocket } from "../../test/support/raw-request.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 /** The status of a request with these headers. */
 async function statusOf(headers: Record<string, string>): Promise<number> {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { endpoints } from "../routes.ts";
 import { routeTable } from "./route-table.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("the versions of a path", () => {
   test.each([

@@ -7,7 +7,7 @@
  *   attached/<name>/ manifest.json | schema.sql | data/<table>/000001 …
  */
 import { Type, type Static, type TSchema } from "typebox";
-import { Value } from "typebox/value";
+import { Check } from "typebox/schema";
 import { Fault } from "../../lib/fault.ts";
 
 export const FORMAT = 2;
@@ -61,7 +61,7 @@ export function parseContent(text: string): Content {
 }
 
 function check<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
-  if (!Value.Check(schema, value)) throw new Fault("invalid", "The export has no valid manifest.");
+  if (!Check(schema, value)) throw new Fault("invalid", "The export has no valid manifest.");
   return value;
 }
 
