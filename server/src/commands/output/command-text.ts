@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { invalid } from "../../lib/fault.ts";
+import { Fault, invalid } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { missingCause } from "../execution/run-log.ts";
 import { unreachableNode, type OtherNodes } from "./other-nodes.ts";
@@ -189,9 +189,25 @@ export function publishedText(storage: AccountStorage): PublishedText {
   return async (command, name) => {
     const path = publishedPath(command, name);
     const there = known.get(path) ?? (await find(storage, command.accountId, path));
-    if (typeof there === "object") known.set(path, there);
-    return there;
+    if (typeof there !== "object") return there;
+    known.set(path, there);
+    return { ...there, read: (start, end) => readPublished(there, [start, end], () => known.delete(path)) };
   };
+}
+
+/**
+ * The object may be gone since it was found, or the account may have another storage. Then the text is forgotten, and the
+ * next request looks for it again.
+ */
+async function* readPublished(text: TextPart, range: [number, number], forget: () => void): AsyncGenerator<Buffer> {
+  try {
+    yield* text.read(...range);
+  } catch (error) {
+    forget();
+    if (!(error instanceof ObjectStoreError)) throw error;
+    const message = `The text cannot be read from the account's storage (${error.message}); try again.`;
+    throw new Fault("unavailable", message, { retryAfterSeconds: 1, cause: error });
+  }
 }
 
 async function find(

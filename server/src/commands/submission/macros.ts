@@ -46,10 +46,9 @@ export function namesMacro(text: string, values: MacroValues): boolean {
 export function fillMacros(text: string, values: MacroValues, field: string, limitBytes: number): string {
   if (!namesMacro(text, values)) return text;
   const pattern = patternOf(values, "g");
+  const added = new Map([...values].map(([name, value]) => [name, Buffer.byteLength(value) - `$${name}$`.length]));
   let bytes = Buffer.byteLength(text);
-  for (const [match, name = ""] of text.matchAll(pattern)) {
-    bytes += Buffer.byteLength(values.get(name) ?? "") - match.length;
-  }
+  for (const [, name = ""] of text.matchAll(pattern)) bytes += added.get(name) ?? 0;
   if (bytes > limitBytes) throw invalid(field, `must have at most ${limitBytes} bytes after its macros are filled in`);
   return text.replaceAll(pattern, (_match, name: string) => values.get(name) ?? "");
 }
