@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { startThriftServer, type ThriftServer } from "../../test/thrift/thrift-server.ts";
 import { renderReply } from "../engines/hive-thrift/codec/message.ts";
 import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
@@ -44,7 +44,7 @@ const table = { tableName: "t", dbName: "default", partitionKeys: [{ name: "day"
 const sensor = { schema: "default", table: "t", columns: [{ column: "day", values: ["1"] }] };
 
 describe("with an external metastore", () => {
-  const given = useServer();
+  const given = useSharedServer();
   const accountWith = async ({ port }: ThriftServer) => {
     const account = await given.account();
     await account.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${port}` } });

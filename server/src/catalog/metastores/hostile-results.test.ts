@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { openKeyRing } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
@@ -63,21 +64,23 @@ const KEYS = `select 1::bigint as "TBL_ID", null::text as "PKEY_COMMENT", n::tex
   n as "INTEGER_IDX" from generate_series(1, ${ROWS}) as n`;
 
 describe("a result larger than any legitimate one is refused", () => {
-  test.each([
-    ["Hive's columns in a listing", "COLUMNS_V2", COLUMNS, "/hive/default?describe=true"],
-    ["the columns of a table, which are one value", "COLUMNS_V2", COLUMNS, "/hive/default/t"],
-    ["the partition keys of a table", "PARTITION_KEYS", KEYS, "/hive/default/t/table_properties"],
+  const columns = ["columns", "COLUMNS_V2", COLUMNS, ["/hive/default?describe=true", "/hive/default/t"]] as const;
+  const others = [
+    ["partition keys", "PARTITION_KEYS", KEYS, ["/hive/default/t/table_properties"]],
     [
       "partitions",
       "PARTITIONS",
       `select n as "PART_ID", 'p=' || lpad(n::text, 9, '0') || ${LARGE} as "PART_NAME", 1::bigint as "SD_ID",
          1::bigint as "TBL_ID" from generate_series(1, ${ROWS}) as n`,
-      "/hive/default/t/partitions",
+      ["/hive/default/t/partitions"],
     ],
-  ])("%s", async (_, table, rows, path) => {
-    await account.get(path);
+  ] as const;
+
+  /** In a listing each column is a row; the columns of one table are one value. */
+  test.each([columns, ...(isExhaustive ? others : [])])("%s", async (_, table, rows, paths) => {
+    for (const path of paths) await account.get(path);
     await attacker.query(replaced(table, rows));
-    await account.get(path).refused(422, TOO_LONG);
+    for (const path of paths) await account.get(path).refused(422, TOO_LONG);
     expect(await account.get("/hive/default")).toEqual(["t"]);
   });
 
@@ -101,9 +104,9 @@ describe("a result larger than any legitimate one is refused", () => {
   });
 
   test("but several small results on one connection are not", async () => {
-    const half = MAX_RESULT_MIB / 2;
-    for (let time = 0; time < 3; time += 1) {
-      expect((await attacker.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);
+    const rows = MAX_RESULT_MIB / 2 + 1;
+    for (let time = 0; time < 2; time += 1) {
+      expect((await attacker.query(`select ${LARGE} as large from generate_series(1, ${rows})`)).rowCount).toBe(rows);
     }
   });
 });

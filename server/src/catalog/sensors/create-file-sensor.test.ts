@@ -13,6 +13,11 @@ const given = useServer();
 const SENSOR = "/sensors/file_sensor";
 
 describe("a list of files", () => {
+  let account: AccountClient;
+  beforeAll(async () => {
+    account = await given.account();
+  });
+
   test.each([
     [{}],
     [{ files: null }],
@@ -21,7 +26,6 @@ describe("a list of files", () => {
     [{ files: { "0": "s3://bucket/f" } }],
     [{ files: 7 }],
   ])("%j is refused with the specified message", async (body) => {
-    const account = await given.account();
     for (const path of [SENSOR, "/file_sensor"]) {
       const { status, body: answer } = await account.post(path, body).reply();
       const error = { error_code: 422, error_message: "File list is missing or not in array format" };
@@ -43,13 +47,12 @@ describe("a list of files", () => {
     [["file:/etc/passwd"], /^files\[0\] cannot be checked: the URI must lie below file:\/\/\/.*\/storage$/],
     [["file:///"], /^files\[0\] cannot be checked/],
   ])("%j is refused", async (files, message) => {
-    await (await given.account()).post(SENSOR, { files }).refused(422, message);
+    await account.post(SENSOR, { files }).refused(422, message);
     // Waiting cannot help.
-    await (await given.account()).post(SENSOR, { files, wait_seconds: 300 }).refused(422, message);
+    await account.post(SENSOR, { files, wait_seconds: 300 }).refused(422, message);
   });
 
   test("is refused for members without the permission to create sensors", async () => {
-    const account = await given.account();
     await (await given.member(account)).post(SENSOR, { files: [] }).refused(403);
     await (await given.member(account, { groups: ["system-user"] })).post(SENSOR, { files: [] }).refused(422);
   });

@@ -11,17 +11,19 @@ const NO_TABLE_PATTERN = /^Table can't be found in metastore$/;
 
 describe("for an account that has never used Spark", () => {
   const given = useServer();
+  let account: AccountClient;
+  beforeAll(async () => {
+    account = await given.account();
+  });
   const asked = { schema: "default", table: "t", columns: [{ column: "dt", values: ["2026-01-31"] }] };
 
   test.each(PATHS)("%s: no table exists", async (path) => {
-    const account = await given.account();
     const { status, body } = await account.post(path, asked).reply();
     expect([status, body]).toEqual([422, { error: { error_code: 422, error_message: NO_TABLE } }]);
     await account.post(path, { ...asked, schema: "nowhere" }).refused(422, NO_TABLE_PATTERN);
   });
 
   test("members without the permission to create sensors are refused", async () => {
-    const account = await given.account();
     await (await given.member(account)).post("/partition_sensor", asked).refused(403);
     await (await given.member(account, { groups: ["system-user"] })).post("/partition_sensor", asked).refused(422);
   });
@@ -61,7 +63,6 @@ describe("for an account that has never used Spark", () => {
       /^columns must have at most 1000 combinations of values/,
     ],
   ])("%j is refused", async (body, message) => {
-    const account = await given.account();
     await account.post("/partition_sensor", body).refused(422, message);
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { noValue, parsePartitionName, partitionName } from "./partition-name.ts";
 
-// `hive-metastore/hive-client.test.ts` compares the names with those of a real metastore.
+// `test/real-metastore/hive-client.ts` compares the names with those of a real metastore.
 test("a name is parsed into the columns and values that it was built from", () => {
   const text = anyText({ minLength: 1, maxLength: 20 });
   const parts = fc.array(fc.record({ column: text.map((column) => column.toLowerCase()), value: text }), {

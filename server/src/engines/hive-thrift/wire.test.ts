@@ -246,9 +246,9 @@ describe("connections", () => {
 describe("a long answer", () => {
   const columns = Array.from({ length: 20 }, (_, n) => ({ name: `column_${n}`, type: "decimal(38,18)", comment: "" }));
   const table = (n: number): HiveTable => ({ tableName: `t${n}`, dbName: "d", sd: { cols: columns } });
-  const names = Array.from({ length: 10_000 }, (_, n) => `t${n}`);
+  const names = Array.from({ length: 2000 }, (_, n) => `t${n}`);
 
-  test("of 10,000 tables arrives in pieces, in order", async () => {
+  test("of 2,000 tables arrives in pieces, in order", async () => {
     let at = 0;
     const pieces = names.length / 100;
     const server = await serve((socket, call) => {
@@ -264,7 +264,7 @@ describe("a long answer", () => {
         next += 1;
       }
     }
-    expect([next, server.calls.length]).toEqual([10_000, pieces]);
+    expect([next, server.calls.length]).toEqual([2000, pieces]);
   });
 
   test("above the size limit fails before it is in memory", async () => {
@@ -288,7 +288,7 @@ describe("a long answer", () => {
 });
 
 test("a list of names has a smaller limit than other answers", async () => {
-  const names = Array.from({ length: 80_000 }, (_, at) => `${"n".repeat(500)}_${at}`);
+  const names = Array.from({ length: 800 }, (_, at) => `${"n".repeat(50_000)}_${at}`);
   const server = await serve((socket, call) =>
     socket.write(renderReply(getAllTables, call.sequence, { success: names })),
   );

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { isExhaustive } from "../../../../test/support/exhaustive.ts";
 import { ByteSink, writeValue } from "./write-value.ts";
 import { ByteSource, type Reading } from "./byte-source.ts";
 import { CallRefused, readReply } from "./message.ts";
@@ -86,7 +87,7 @@ test("arbitrary bytes are a value, an incomplete value or an error, within the b
       const found = attempt(() => feed(source, reading, pieces(Buffer.from(bytes), cuts)));
       expect(found === undefined || found instanceof ThriftError || found instanceof CallRefused).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: isExhaustive ? 2000 : 500 },
   );
 });
 
@@ -99,7 +100,7 @@ test("a corrupted message is a value, an incomplete value or an error, within th
       const failure = attempt(() => feed(source, readValue(source, everything), [bytes]));
       expect(failure === undefined || failure instanceof ThriftError).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: isExhaustive ? 2000 : 500 },
   );
 });
 

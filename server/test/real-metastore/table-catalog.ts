@@ -1,40 +1,21 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
-import { SET_UP_MS } from "../../../test/support/connect-server.ts";
-import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { textStorage } from "../../../test/support/hive-writer.ts";
-import { rolledBack } from "../../../test/support/rolled-back.ts";
-import { bigOrders, orders, visits } from "../../../test/support/sales-tables.ts";
-import { partitionRowsRead, seedOrders, seedVisits } from "../../../test/support/seeded-partitions.ts";
-import { useMetastore } from "../../../test/support/use-metastore.ts";
-import type { Queryable } from "../../db/database.ts";
-import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
-import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
-import { Fault } from "../../lib/fault.ts";
-import { ExternalTables } from "./external-tables.ts";
-import { OwnTables } from "./own-tables.ts";
-import type { PartitionAnswer, PartitionCombination, PartitionQuestion } from "./partition-question.ts";
-import type { TableCatalog } from "./table-catalog.ts";
+import { describe, expect, it } from "vitest";
+import type { Queryable } from "../../src/db/database.ts";
+import { ExternalTables } from "../../src/catalog/tables/external-tables.ts";
+import { OwnTables } from "../../src/catalog/tables/own-tables.ts";
+import type {
+  PartitionAnswer,
+  PartitionCombination,
+  PartitionQuestion,
+} from "../../src/catalog/tables/partition-question.ts";
+import type { TableCatalog } from "../../src/catalog/tables/table-catalog.ts";
+import { Fault } from "../../src/lib/fault.ts";
+import { rolledBack } from "../support/rolled-back.ts";
+import { partitionRowsRead, seedOrders, seedVisits } from "../support/seeded-partitions.ts";
+import type { UsedMetastore } from "../support/use-metastore.ts";
+import { manyTables } from "./sales.ts";
 
-/** One metastore read both ways: both must give the same answers. */
-describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
-  const metastore = useMetastore();
-
-  beforeAll(async () => {
-    const { client, writer, warehouse } = metastore;
-    await writer.createDatabase({ name: "sales", description: "what was sold", parameters: new Map() });
-    await writer.createDatabase({ name: "empty", parameters: new Map() });
-    for (const table of [orders, placed(), bigOrders, visits, ...many]) await writer.createTable(table);
-    const sd = { ...orders.sd, location: "" };
-    const partitions = PARTITIONS.map((values) => {
-      const name = partitionName(orders.partitionKeys ?? [], values);
-      const location = pathToFileURL(join(warehouse, name)).href;
-      return { values, sd: { ...sd, location }, parameters: new Map<string, string>() };
-    });
-    await client.addPartitions("sales", "orders", partitions, AbortSignal.timeout(60_000));
-  }, SET_UP_MS);
-
+/** One metastore read both ways: both must give the same answers. It has no other databases than those of `sales.ts`. */
+export function testTableCatalog(metastore: UsedMetastore): void {
   const ways: [string, () => TableCatalog][] = [
     ["by SQL", () => new OwnTables(metastore.reader)],
     ["by Thrift", () => new ExternalTables(metastore.client)],
@@ -49,7 +30,13 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(await open().tableNames("empty")).toEqual([]);
       expect(await open().tableNames("nowhere")).toBeUndefined();
       // The database of the tests sorts by code points, as JavaScript does.
-      const names = [...many.map(({ tableName }) => tableName), "big_orders", "orders", "placed", "visits"].toSorted();
+      const names = [
+        ...manyTables.map(({ tableName }) => tableName),
+        "big_orders",
+        "orders",
+        "placed",
+        "visits",
+      ].toSorted();
       expect(await open().tableNames("Sales")).toEqual(names);
     });
 
@@ -304,30 +291,8 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect.stringContaining(`("PART_KEY_VAL", "INTEGER_IDX", "PART_ID")`),
     );
   });
-
-  function placed(): HiveTable {
-    const storage = textStorage([{ name: "one", type: "int" }]);
-    const parameters = new Map([["path", "s3a://bucket/placed"]]);
-    const location = pathToFileURL(join(metastore.warehouse, "placed-__PLACEHOLDER__")).href;
-    const sd = { ...storage, location, serdeInfo: { ...storage.serdeInfo, parameters } };
-    const external = new Map([["EXTERNAL", "TRUE"]]);
-    return { ...orders, tableName: "placed", partitionKeys: [], sd, parameters: external, tableType: "EXTERNAL_TABLE" };
-  }
-});
+}
 
 async function gather<T>(pieces: AsyncIterable<readonly T[]>): Promise<T[]> {
   return (await Array.fromAsync(pieces)).flat();
 }
-
-const PARTITIONS = [
-  ["2", "Köln"],
-  ["1", "a/b"],
-  ["1", "__HIVE_DEFAULT_PARTITION__"],
-];
-
-/** More tables than one batch of an answer. */
-const many: HiveTable[] = Array.from({ length: 120 }, (_, index) => ({
-  ...orders,
-  tableName: `t_${index}`,
-  partitionKeys: [],
-}));

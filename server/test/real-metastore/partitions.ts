@@ -1,22 +1,20 @@
 import type { Pool } from "pg";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import type { HiveWriter } from "../../../test/support/hive-writer.ts";
-import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
-import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
-import { useMetastore } from "../../../test/support/use-metastore.ts";
-import { WrittenTables } from "../../../test/support/written-tables.ts";
-import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
-import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
-import type { CatalogTable } from "../tables/table-catalog.ts";
-import { nameOf } from "./named-partitions.ts";
-import type { FoundPartition, TablePartitions } from "./table-partitions.ts";
+import { nameOf } from "../../src/catalog/refresh/named-partitions.ts";
+import type { FoundPartition, TablePartitions } from "../../src/catalog/refresh/table-partitions.ts";
+import type { CatalogTable } from "../../src/catalog/tables/table-catalog.ts";
+import type { HiveClient } from "../../src/engines/hive-thrift/hive-client.ts";
+import type { HiveTable } from "../../src/engines/hive-thrift/hive-structs.ts";
+import type { HiveWriter } from "../support/hive-writer.ts";
+import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../support/metastore-rows.ts";
+import { bucketed, days, ODD, placed, text } from "../support/partitioned-tables.ts";
+import type { UsedMetastore } from "../support/use-metastore.ts";
+import { WrittenTables } from "../support/written-tables.ts";
 
 const never = new AbortController().signal;
 
-/** One metastore written both ways: both must leave the same rows. */
-describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
-  const metastore = useMetastore();
+/** One metastore written both ways: both must leave the same rows. It has no partitions yet. */
+export function testPartitions(metastore: UsedMetastore): void {
   const tables = new WrittenTables(metastore);
   let pool: Pool;
   let client: HiveClient;
@@ -172,14 +170,6 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     }
   }
 
-  it("are each reported by exactly one of two calls that add the same", async () => {
-    const table = await create(text("reported"));
-    const all = found(table, days(600));
-    const both = await Promise.all([bySql(table).add(all, never), bySql(table).add(all.toReversed(), never)]);
-    const reported = both.flat().map((partition) => nameOf(table, partition));
-    expect(reported.toSorted()).toEqual(all.map((partition) => nameOf(table, partition)).toSorted());
-  });
-
   it("have unique ids, however both ways alternate", async () => {
     const table = await create(text("in_turns"));
     for (let round = 0; round < 6; round += 1) {
@@ -189,20 +179,6 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       await byThrift(table).add(found(table, days(6, round * 20 + 7)), never);
     }
     expect(await names(table)).toHaveLength(6 * 13);
-  });
-
-  it("are all added and complete when many calls add the same at once", async () => {
-    const table = await create(text("at_once"));
-    const all = found(table, days(600));
-    const shuffled = all.toSorted((a, b) => (a.location.at(-1) ?? "").localeCompare(b.location.at(-1) ?? ""));
-    await Promise.all([
-      bySql(table).add(all.slice(0, 400), never),
-      byThrift(table).add(all.slice(100, 500), never),
-      bySql(table).add(shuffled, never),
-      byThrift(table).add(shuffled.toReversed(), never),
-      bySql(table).add(all.toReversed(), never),
-    ]);
-    expect(await names(table)).toEqual(all.map((partition) => nameOf(table, partition)).toSorted());
   });
 
   describe("while another transaction adds one of them", () => {
@@ -265,31 +241,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       expect(await tables.find(table.name)).toBeUndefined();
     });
   });
-
-  // The last ones: tests that compare all rows of the metastore would read theirs, too.
-  describe.each(ways)("%s", (_, open, way) => {
-    it("are added in large numbers", async () => {
-      const table = await create(text(`${way}_many`));
-      const all = found(table, days(1200));
-      const partitions = open(table);
-      expect(await partitions.missing(all, never)).toHaveLength(1200);
-      await partitions.add(all, never);
-      expect(await partitions.missing(all, never)).toEqual([]);
-      expect(await client.partitionNames("default", table.name, {}, never)).toHaveLength(1200);
-    });
-
-    it("are not all added when the call is cancelled", async () => {
-      const table = await create(text(`${way}_off`));
-      const all = found(table, days(1200));
-      const off = new AbortController();
-      const adding = open(table).add(all, off.signal);
-      off.abort(new Error("called off"));
-      await expect(adding).rejects.toThrow("called off");
-      await open(table).add(all.slice(0, 10), never);
-      expect((await open(table).missing(all, never)).length).toBeLessThanOrEqual(1190);
-    });
-  });
-});
+}
 
 function fail(): never {
   throw new Error("no such partition");
