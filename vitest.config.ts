@@ -16,6 +16,7 @@ const shared = {
   expect: { poll: { timeout: 45_000 } },
   experimental: { viteModuleRunner: false }, // Node reads the files as they are: nothing has to be transformed
   pool: "forks" as const,
+  execArgv: ["--max-semi-space-size=64"], // a server and its clients in one process leave much garbage
   isolate: false, // a process of its own for each file would load the whole server again each time
 } satisfies TestUserConfig;
 

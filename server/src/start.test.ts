@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { adminCli } from "../test/support/admin-cli.ts";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { adminHere } from "../test/support/admin-cli.ts";
 import {
   operatorClient,
   spawnHeadgate,
@@ -12,55 +13,166 @@ import {
   temporaryDataDir,
   type HeadgateProcess,
 } from "../test/support/headgate-process.ts";
+import { repositoryDir } from "../test/support/repository-dir.ts";
+import { readConfig } from "./config.ts";
 import { listProcesses } from "./lib/process-table.ts";
+import { start } from "./start.ts";
 
-/** A test that is not about a first start goes on with the installation of the one before it. */
+/**
+ * One installation, whose starts follow each other: one that is stopped early, one that fails, one that succeeds, and
+ * one whose port is taken. A start takes longer than most of the checks.
+ */
 let dataDir = temporaryDataDir();
-let headgate: HeadgateProcess | undefined;
-
-afterEach(async () => {
-  await headgate?.stop();
-  headgate = undefined;
-});
 afterAll(() => dataDir.remove());
-
-function renewDataDir(): void {
-  dataDir.remove();
-  dataDir = temporaryDataDir();
-}
 
 async function isDatabaseRunning(): Promise<boolean> {
   return (await listProcesses()).some(({ commandLine }) => commandLine.includes(`-D ${dataDir.path}/postgres/data `));
 }
 
-describe("a stop", () => {
-  test("before the server is ready stops everything that was started, and the next start is a first one", async () => {
-    for (let said = "First run"; said.includes("First run");) {
-      // Try again if the signal came too late: a first run that has printed its token is complete.
-      renewDataDir();
-      const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
-      if (child.stdout === null) throw new Error("Headgate has no output");
-      const [exited, printed] = [once(child, "exit"), text(child.stdout)];
-      await vi.waitFor(async () => expect(await isDatabaseRunning()).toBe(true), { timeout: 45_000, interval: 20 });
-      child.kill("SIGTERM");
-      expect(await exited).toEqual([0, null]);
-      expect(await isDatabaseRunning()).toBe(false);
-      said = await printed;
-    }
+interface Output {
+  /** On stdout. */
+  said: string;
+  /** On stderr. */
+  complaint: string;
+}
 
-    headgate = await startHeadgate(dataDir.path);
-    expect(headgate.stdout()).toMatch(/^First run: the operator is admin@localhost, the token hg_/m);
-    await operatorClient(headgate, dataDir.path).get("/account");
+/** Starts a server that `meanwhile` stops, or that fails. */
+async function outputOf(
+  settings: Record<string, string>,
+  expectedCode: number,
+  meanwhile: (stop: () => void) => Promise<void> = () => Promise.resolve(),
+): Promise<Output> {
+  const child = spawnHeadgate(["start"], settings);
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error("Headgate has no output");
+  const ended = Promise.all([text(stdout), text(stderr), once(child, "exit")]);
+  await meanwhile(() => child.kill("SIGTERM"));
+  const [said, complaint, exit] = await ended;
+  expect(exit).toEqual([expectedCode, null]);
+  expect(await isDatabaseRunning()).toBe(false);
+  return { said, complaint };
+}
+
+describe("a first start", () => {
+  test("fails if the port is taken, says what to do and creates nothing", async () => {
+    const other = createServer();
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const { port } = other.address() as AddressInfo; // it listens on TCP
+    const settings = { HEADGATE_DATA_DIR: join(dataDir.path, "new"), HEADGATE_PORT: String(port) };
+    const { said, complaint } = await outputOf(settings, 1);
+    other.close();
+    expect(complaint).toContain(
+      `cannot listen on 127.0.0.1:${port}: another program uses this port (HEADGATE_PORT). Stop it, or set another`,
+    );
+    expect(complaint).not.toContain("stop --all"); // no process of this data directory can have the port
+    expect(said).toBe("");
+    expect(existsSync(settings.HEADGATE_DATA_DIR)).toBe(false);
   });
 
-  test("waits for a hanging client until a second signal", async () => {
-    headgate = await startHeadgate(dataDir.path);
+  test("ends everything that it started if it is stopped early; the next one prints the token, even if it fails after that", async () => {
+    const settings = (): Record<string, string> => ({ HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
+    let early: Output | undefined;
+    while (early === undefined || early.said.includes("First run")) {
+      // Try again if the signal came too late: a first run that has printed its token is complete.
+      dataDir.remove();
+      dataDir = temporaryDataDir();
+      const postmaster = join(dataDir.path, "postgres/data/postmaster.pid");
+      early = await outputOf(settings(), 0, async (stop) => {
+        await vi.waitFor(() => expect(existsSync(postmaster)).toBe(true), { timeout: 45_000, interval: 20 });
+        expect(await isDatabaseRunning()).toBe(true);
+        stop();
+      });
+    }
+
+    const proxySocket = join(dataDir.path, "no-folder/proxy.sock");
+    const { said, complaint } = await outputOf({ ...settings(), HEADGATE_PROXY_SOCKET: proxySocket }, 1);
+    expect(complaint).toMatch(/no-folder does not exist/);
+    expect((early.complaint + complaint).match(/"[^"]*migration[^"]*"/g)).toEqual(['"migrations applied"']);
+    const token = readFileSync(join(dataDir.path, "admin-token"), "utf8").trim();
+    expect(said).toMatch(/^First run: the operator is admin@localhost, the token hg_/m);
+    expect(said).toContain(token);
+    for (const name of ["admin-token", "keys"]) expect(statSync(join(dataDir.path, name)).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("a later start", () => {
+  const secret = "correct horse battery";
+  const settings = {
+    HEADGATE_LOG_LIMIT: "2048m",
+    HEADGATE_RUN_DISK: "0",
+    HEADGATE_PASSPHRASE: secret,
+    HEADGATE_LOG_LEVL: "debug", // a typo
+  };
+  let headgate: HeadgateProcess;
+  beforeAll(async () => {
+    headgate = await startHeadgate(dataDir.path, settings);
+  });
+  afterAll(() => headgate.stop());
+
+  const admin = (...args: string[]) =>
+    adminHere({ HEADGATE_DATA_DIR: dataDir.path, HEADGATE_LOG_LIMIT: "7m", HEADGATE_PORT: "9" }).finish(...args);
+  const runningServer = (): string => join(dataDir.path, "running-server.json");
+
+  test("accepts the token of the first one, and does not print it", async () => {
+    await operatorClient(headgate, dataDir.path).get("/account");
+    expect(headgate.stdout()).not.toContain(readFileSync(join(dataDir.path, "admin-token"), "utf8").trim());
+  });
+
+  test("has the settings that admin settings and admin status show, whatever the environment of their shell is", async () => {
+    const { url, pid } = headgate;
+    const [json, status, { stdout, stderr }] = await Promise.all([
+      admin("settings", "--json"),
+      admin("status", "--json"),
+      admin("settings"),
+    ]);
+    const rows = JSON.parse(json.stdout) as Row[]; // checked below
+    expect(JSON.parse(status.stdout)).toMatchObject({ server: "running", pid, address: url });
+    expect(stderr).toBe(`These are the settings of the running server (pid ${pid}, ${url}).\n`);
+    expect(rows).toContainEqual({ name: "HEADGATE_LOG_LIMIT", value: "2g", default: "100m" });
+    expect(rows).toContainEqual({ name: "HEADGATE_RUN_DISK", value: "0", default: "50%" });
+    expect(rows).toContainEqual({ name: "HEADGATE_PASSPHRASE", value: "********", default: expect.any(String) });
+    // Those that are not set have the text of their default, unless the default depends on something else.
+    const given = ["HEADGATE_PORT", ...Object.keys(settings)];
+    const others = rows.filter((row) => row.value !== null && row.value !== row.default && !given.includes(row.name));
+    expect(others.map((row) => row.name)).toEqual([
+      "HEADGATE_DATA_DIR",
+      "HEADGATE_CACHE_DIR",
+      "HEADGATE_KEY_FILE",
+      "HEADGATE_ALLOWED_NETWORKS",
+    ]);
+    expect(statSync(runningServer()).mode & 0o777).toBe(0o600);
+    expect(readFileSync(runningServer(), "utf8") + stdout).not.toContain(secret);
+  });
+
+  test("logs JSON lines if stderr is not a terminal, including those of commands", async () => {
+    const refresh = { template: "s3import", db_name: "default", hive_table: "orders", name: "nightly" };
+    await operatorClient(headgate, dataDir.path).post("/commands", refresh);
+    await vi.waitFor(() => expect(headgate.stderr()).toContain('"command ended"'), { timeout: 45_000 });
+    const records = headgate
+      .stderr()
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("Warning: Ignoring extra certs")) // printed by Node itself
+      .map((line): unknown => JSON.parse(line));
+    const run = { accountId: 1, email: "admin@localhost", type: "HiveCommand", name: "nightly", attempt: 1 };
+    expect(records).toContainEqual(expect.objectContaining({ ...run, msg: "command started" }));
+    expect(records).toContainEqual(
+      expect.objectContaining({ ...run, msg: "command ended", status: "error", seconds: expect.any(Number) }),
+    );
+    expect(records).toContainEqual(
+      expect.objectContaining({ method: "POST", path: "/api/v1.2/commands", status: 200 }),
+    );
+    const msg = "the variable HEADGATE_LOG_LEVL is not a setting and has no effect; did you mean HEADGATE_LOG_LEVEL?";
+    expect(records, "an unknown variable causes a warning").toContainEqual(expect.objectContaining({ level: 40, msg }));
+  });
+
+  test("waits for a hanging client when it is stopped, until a second signal", async () => {
     const { hostname, port } = new URL(headgate.url);
     const client = connect(Number(port), hostname);
     client.on("error", () => undefined);
     await once(client, "connect");
     client.write("POST /api/v2/invitations/accept HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
-    await expect.poll(async () => (await fetch(`${headgate?.url}/healthz`)).status).toBe(200);
+    await expect.poll(async () => (await fetch(`${headgate.url}/healthz`)).status).toBe(200);
     const { pid } = headgate;
     let code: number | null | undefined;
     const stopped = headgate.stop().then((exitCode) => (code = exitCode));
@@ -73,98 +185,42 @@ describe("a stop", () => {
     expect(await stopped).toBe(0);
     expect(await isDatabaseRunning()).toBe(false);
   });
-});
 
-describe("a first start that fails", () => {
-  const startAndFail = async (settings: Record<string, string>): Promise<{ said: string; complaint: string }> => {
-    const child = spawnHeadgate(["start"], settings);
-    const { stdout, stderr } = child;
-    if (stdout === null || stderr === null) throw new Error("Headgate has no output");
-    const [said, complaint, [code]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
-    expect(code).toBe(1);
-    expect(await isDatabaseRunning()).toBe(false);
-    return { said, complaint };
-  };
+  test("leaves nothing that admin settings could mistake for a running server", async () => {
+    const { stdout, stderr } = await admin("settings");
+    expect(stderr).toBe(
+      `No server runs on ${dataDir.path}. These are the settings that a start from this shell would use.\n`,
+    );
+    expect(stdout).toMatch(/^HEADGATE_LOG_LIMIT +7m +100m$/m);
+    expect(existsSync(runningServer())).toBe(false);
+  });
 
-  test("because the port is taken says what to do and creates nothing", async () => {
+  test("fails if the port is taken, and names the command that ends a holder of an earlier start", async () => {
     const other = createServer();
     await once(other.listen(0, "127.0.0.1"), "listening");
     const { port } = other.address() as AddressInfo; // it listens on TCP
-    const settings = { HEADGATE_DATA_DIR: join(dataDir.path, "new"), HEADGATE_PORT: String(port) };
-    const { said, complaint } = await startAndFail(settings);
-    expect(complaint).toContain(
-      `cannot listen on 127.0.0.1:${port}: another program uses this port (HEADGATE_PORT). Stop it, or set another`,
+    writeFileSync(join(dataDir.path, "port-holder.sock"), ""); // left by an earlier start
+    const { HEADGATE_CACHE_DIR } = process.env;
+    const config = readConfig(
+      { HEADGATE_CACHE_DIR, HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: String(port) },
+      { repositoryDir, isRoot: process.getuid?.() === 0, readFile: (path) => readFileSync(path, "utf8") },
     );
-    expect(complaint).not.toContain("stop --all"); // no process of this data directory can have the port
-    expect(said).toBe("");
-    expect(existsSync(settings.HEADGATE_DATA_DIR)).toBe(false);
-
-    mkdirSync(settings.HEADGATE_DATA_DIR);
-    writeFileSync(join(settings.HEADGATE_DATA_DIR, "port-holder.sock"), ""); // left by an earlier start
-    const later = await startAndFail(settings);
+    const never = new AbortController().signal;
+    const signals = { stop: never, hurry: never, everything: never };
+    await expect(start(config, pino({ level: "silent" }), () => undefined, signals, {})).rejects.toThrow(
+      /another program uses this port .* run `npm run admin -- stop --all` first\./,
+    );
     other.close();
-    expect(later.complaint).toMatch(/another program uses this port .* run `npm run admin -- stop --all` first\./);
-  });
-
-  test("after it has created the operator still prints the token and stores it in a private file", async () => {
-    renewDataDir();
-    const { said, complaint } = await startAndFail({
-      HEADGATE_DATA_DIR: dataDir.path,
-      HEADGATE_PORT: "0",
-      HEADGATE_PROXY_SOCKET: join(dataDir.path, "no-folder/proxy.sock"),
-    });
-    expect(complaint).toMatch(/no-folder does not exist/);
-    expect(complaint.match(/"[^"]*migration[^"]*"/g)).toEqual(['"migrations applied"']);
-    const token = readFileSync(join(dataDir.path, "admin-token"), "utf8").trim();
-    expect(said).toContain(token);
-    for (const name of ["admin-token", "keys"]) expect(statSync(join(dataDir.path, name)).mode & 0o777).toBe(0o600);
-
-    headgate = await startHeadgate(dataDir.path);
-    await operatorClient(headgate, dataDir.path).get("/account");
-    expect(headgate.stdout()).not.toContain(token);
+    expect(await isDatabaseRunning()).toBe(false);
   });
 });
 
-describe("a running server", () => {
-  test("is what admin settings and admin status show, whatever the environment of their shell is", async () => {
-    const secret = "correct horse battery";
-    const settings = { HEADGATE_LOG_LIMIT: "2048m", HEADGATE_RUN_DISK: "0", HEADGATE_PASSPHRASE: secret };
-    headgate = await startHeadgate(dataDir.path, settings);
-    const { url, pid } = headgate;
-    const admin = adminCli({ HEADGATE_DATA_DIR: dataDir.path, HEADGATE_LOG_LIMIT: "7m", HEADGATE_PORT: "9" });
-    const [rows, status, { stdout, stderr }] = await Promise.all([
-      admin.json("settings"),
-      admin.json("status"),
-      admin.finish("settings"),
-    ]);
-    expect(status).toMatchObject({ server: "running", pid, address: url });
-    expect(stderr).toBe(`These are the settings of the running server (pid ${pid}, ${url}).\n`);
-    expect(rows).toContainEqual({ name: "HEADGATE_LOG_LIMIT", value: "2g", default: "100m" });
-    expect(rows).toContainEqual({ name: "HEADGATE_RUN_DISK", value: "0", default: "50%" });
-    expect(rows).toContainEqual({ name: "HEADGATE_PASSPHRASE", value: "********", default: expect.any(String) });
-    // Those that are not set have the text of their default, unless the default depends on something else.
-    const given = ["HEADGATE_PORT", ...Object.keys(settings)];
-    const others = rows.filter(
-      (row: Row) => row.value !== null && row.value !== row.default && !given.includes(row.name),
-    );
-    expect(others.map((row: Row) => row.name)).toEqual([
-      "HEADGATE_DATA_DIR",
-      "HEADGATE_CACHE_DIR",
-      "HEADGATE_KEY_FILE",
-      "HEADGATE_ALLOWED_NETWORKS",
-    ]);
-    const file = join(dataDir.path, "running-server.json");
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, "utf8") + stdout).not.toContain(secret);
-
-    await headgate.stop();
-    const stopped = await admin.finish("settings");
-    expect(stopped.stderr).toBe(
-      `No server runs on ${dataDir.path}. These are the settings that a start from this shell would use.\n`,
-    );
-    expect(stopped.stdout).toMatch(/^HEADGATE_LOG_LIMIT +7m +100m$/m);
-    expect(existsSync(file)).toBe(false);
-  });
+test("an unknown HEADGATE_ variable is still an error in the settings file", async () => {
+  const file = join(dataDir.path, "settings");
+  writeFileSync(file, "HEADGATE_LOG_LEVL=debug\n");
+  await expect(startHeadgate(dataDir.path, { HEADGATE_CONFIG: file })).rejects.toThrow(
+    `HEADGATE_LOG_LEVL in ${file} is not a setting; did you mean HEADGATE_LOG_LEVEL?`,
+  );
 });
 
 interface Row {
@@ -172,21 +228,3 @@ interface Row {
   value: string | null;
   default: string;
 }
-
-describe("an unknown HEADGATE_ variable", () => {
-  test("causes a warning in the log with the nearest setting, and the server starts", async () => {
-    headgate = await startHeadgate(dataDir.path, { HEADGATE_LOG_LEVL: "debug" });
-    const warning =
-      "the variable HEADGATE_LOG_LEVL is not a setting and has no effect; did you mean HEADGATE_LOG_LEVEL?";
-    await vi.waitFor(() => expect(headgate?.stderr()).toContain(`"level":40`), { timeout: 45_000 });
-    expect(headgate.stderr()).toContain(warning);
-  });
-
-  test("is still an error in the settings file", async () => {
-    const file = join(dataDir.path, "settings");
-    writeFileSync(file, "HEADGATE_LOG_LEVL=debug\n");
-    await expect(startHeadgate(dataDir.path, { HEADGATE_CONFIG: file })).rejects.toThrow(
-      `HEADGATE_LOG_LEVL in ${file} is not a setting; did you mean HEADGATE_LOG_LEVEL?`,
-    );
-  });
-});

@@ -1,53 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Client } from "./support/client.ts";
 import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
 
 const PATIENCE = { timeout: 45_000 };
 const dataDir = temporaryDataDir();
+/** Each test goes on with the server of the one before it: a start takes longer than what the tests do. */
 let headgate: HeadgateProcess | undefined;
 
-afterEach(async () => {
+afterAll(async () => {
   await headgate?.stop();
-  headgate = undefined;
-});
-
-afterAll(() => {
   dataDir.remove();
 });
 
-describe("nothing acknowledged is lost", () => {
-  test("every acknowledged address exists after kill -9 of the server during writes and a restart", async () => {
-    headgate = await startHeadgate(dataDir.path);
-    const writers = startWriters(operatorClient(headgate, dataDir.path), "10.1");
-    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
-    await headgate.crash();
-    await writers.stop();
-
-    headgate = await startHeadgate(dataDir.path);
-    expect(await listed(operatorClient(headgate, dataDir.path))).toEqual(expect.arrayContaining(writers.acknowledged));
-  });
-
-  test("kill -9 of PostgreSQL during writes leads to 503 until it restarts by itself, and every acknowledged address exists", async () => {
-    headgate = await startHeadgate(dataDir.path);
-    const client = operatorClient(headgate, dataDir.path);
-    const writers = startWriters(client, "10.2");
-    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
-    process.kill(postmasterPid(), "SIGKILL");
-    await expect.poll(() => writers.refused.length, PATIENCE).toBeGreaterThan(0);
-    const atCrash = writers.acknowledged.length;
-    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(atCrash + 100);
-    await writers.stop();
-
-    expect(new Set(writers.refused)).toEqual(new Set([503]));
-    expect(await listed(client)).toEqual(expect.arrayContaining(writers.acknowledged));
-  });
-});
-
 test("a client that repeats requests with an idempotency key creates each account once, despite kill -9 of server and database", async () => {
-  headgate = await startHeadgate(dataDir.path);
+  headgate = await startHeadgate(dataDir.path); // a server that has just started is slow: requests overlap the crashes
   const tokens = new Map<string, string>();
   const names = Array.from({ length: 24 }, (_, index) => `once-${index}`);
   const create = async (name: string): Promise<void> => {
@@ -72,6 +41,33 @@ test("a client that repeats requests with an idempotency key creates each accoun
   const { accounts } = await operator.get("/api/v2/accounts/all?per_page=100");
   const made = accounts.map(({ name }: { name: string }) => name).filter((name: string) => name.startsWith("once-"));
   expect(made.toSorted()).toEqual(names.toSorted());
+});
+
+describe("nothing acknowledged is lost", () => {
+  test("every acknowledged address exists after kill -9 of the server during writes and a restart", async () => {
+    const first = headgate ?? fail();
+    const writers = startWriters(operatorClient(first, dataDir.path), "10.1");
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
+    await first.crash();
+    await writers.stop();
+
+    headgate = await startHeadgate(dataDir.path);
+    expect(await listed(operatorClient(headgate, dataDir.path))).toEqual(expect.arrayContaining(writers.acknowledged));
+  });
+
+  test("kill -9 of PostgreSQL during writes leads to 503 until it restarts by itself, and every acknowledged address exists", async () => {
+    const client = operatorClient(headgate ?? fail(), dataDir.path);
+    const writers = startWriters(client, "10.2");
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
+    process.kill(postmasterPid(), "SIGKILL");
+    await expect.poll(() => writers.refused.length, PATIENCE).toBeGreaterThan(0);
+    const atCrash = writers.acknowledged.length;
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(atCrash + 100);
+    await writers.stop();
+
+    expect(new Set(writers.refused)).toEqual(new Set([503]));
+    expect(await listed(client)).toEqual(expect.arrayContaining(writers.acknowledged));
+  });
 });
 
 async function isReachable(): Promise<boolean> {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { headgateOpenApi } from "../src/openapi-document.ts";
-import { useServer } from "./support/given.ts";
+import { useSharedServer } from "./support/given.ts";
 import { rawRequest } from "./support/raw-request.ts";
 import { tourBlocks } from "./support/readme-tour.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 interface Found {
   readonly entry: { readonly href: string; readonly title: string };

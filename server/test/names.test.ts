@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Call } from "./support/client.ts";
-import { useServer, type AccountClient } from "./support/given.ts";
+import { useSharedServer, type AccountClient } from "./support/given.ts";
 
 /** Every kind of object follows the same rule for names: something of a name is visible. */
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const INVISIBLE: Record<string, string> = {
   "a zero-width space": "\u200B",

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { Client } from "./support/client.ts";
 import { runCurlLine } from "./support/curl-lines.ts";
 import { makePath, NOTEBOOK_FOLDERS } from "./support/folders.ts";
-import { useServer, type AccountClient } from "./support/given.ts";
+import { useSharedServer, type AccountClient } from "./support/given.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 const guide = readFileSync(join(repositoryDir, "docs/policies.md"), "utf8");
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { findProcess, type ProcessHandle } from "../src/processes/detached-process/detached-process.ts";
 import { findPython } from "../src/processes/set-up/find-python.ts";
 import { readBootId, startTimeOfChild } from "../src/lib/process-table.ts";
-import { adminCli, urlOf } from "./support/admin-cli.ts";
+import { adminCli, adminHere, urlOf } from "./support/admin-cli.ts";
 import type { Client } from "./support/client.ts";
 import { freePort, isFree } from "./support/free-port.ts";
 import { operatorClient, startHeadgate } from "./support/headgate-process.ts";
@@ -53,7 +53,7 @@ test(
     const port = await freePort();
     const { operator, dataDir, settings, remove } = await install({}, { HEADGATE_PORT: String(port) });
     onTestFinished(remove);
-    const cli = adminCli(settings);
+    const cli = adminHere(settings);
     await operator.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${metastore.port}` } });
     const refresh = await operator.post("/commands", {
       template: "s3import",
@@ -62,7 +62,7 @@ test(
     });
     await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(0);
     const alive = await runProgram(operator);
-    expect(await cli.run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
+    expect(await adminCli(settings).run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
     expect(await findProcess(alive.driver)).toBe("gone");
     expect(await isFree(port)).toBe(true);
 
@@ -115,7 +115,7 @@ test("stop --all without a server also ends the processes of a node on a shared 
   onTestFinished(remove);
   const { id, driver } = await runProgram(operator);
   await headgate.crash();
-  expect(await adminCli(settings).run("stop", "--all")).toContain("left running: 1 program.\n");
+  expect(await adminHere(settings).run("stop", "--all")).toContain("left running: 1 program.\n");
   expect(await findProcess(driver)).toBe("gone");
   const next = await startHeadgate(dataDir, settings, { entry: stubEntry });
   expect(await endOf(operatorClient(next, dataDir), id)).toEqual(STOPPED);

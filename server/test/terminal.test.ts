@@ -37,10 +37,12 @@ function cacheBeingSetUp(): { path: string; release(): void } {
   return { path, release: () => lock.close() };
 }
 
-test("on a terminal every event is one short line, and the progress line of Spark's set-up breaks none of them", async () => {
+test("on a terminal every event is one short line, and Ctrl-C ends even the process that holds the port", async () => {
   const cache = cacheBeingSetUp();
+  const port = await freePort();
   const settings = {
     ...ON_TERMINAL,
+    HEADGATE_PORT: String(port),
     NO_COLOR: "",
     HEADGATE_CACHE_DIR: cache.path,
     HEADGATE_ISOLATION: "none", // fetches nothing into the empty cache
@@ -53,10 +55,21 @@ test("on a terminal every event is one short line, and the progress line of Spar
   await operator.get("/no-such-thing?secret=hunter2").refused(404, /./);
   await operator.post("/commands", REFRESH);
   await vi.waitFor(() => expect(screen().join("\n")).toContain("error"), PATIENCE);
-  await headgate.stop();
+  const runner = pretendRunner(dataDir.path);
+  onTestFinished(() => runner.end());
+  const { pid } = headgate;
+  process.kill(pid, "SIGINT"); // as the terminal does
+  await vi.waitFor(async () => expect(await findProcessLinks(pid)).toBeUndefined(), PATIENCE);
   cache.release();
+  expect(await isFree(port)).toBe(true);
 
-  const lines = screen();
+  const lines = await vi.waitFor(() => {
+    const shown = screen();
+    expect(shown.at(-1)).toMatch(/ stopping \(signal SIGINT\)$/);
+    return shown;
+  }, PATIENCE);
+  const output = headgate.stdout();
+  headgate = undefined;
   expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}WARNING {2}the variable HEADGATE_DATADIR is/));
   expect(lines).toContainEqual(
     expect.stringMatching(/^\d\d:\d\d:\d\d {2}GET {5}\/api\/v1.2\/account {2}200 {2}\d+ ms$/),
@@ -67,15 +80,14 @@ test("on a terminal every event is one short line, and the progress line of Spar
   const run = String.raw`^\d\d:\d\d:\d\d {2}command \d+ {2}admin@localhost {2}HiveCommand "nightly" {2}`;
   expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}started$`)));
   expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}error {2}[0-9.]+ s$`)));
-  expect(lines.at(-1)).toMatch(/ stopping \(signal SIGTERM\)$/);
   // Every line is complete: an event, or a text of the first run.
   const event = /^\d\d:\d\d:\d\d {2}\S/;
   const said =
     /^(Copying PostgreSQL|Creating the database|First run:|Try: curl|Headgate is ready|Adding|Making|Listening)/;
   expect(lines.filter((line) => !event.test(line) && !said.test(line))).toEqual([]);
-  expect(headgate.stdout()).not.toContain('{"level"');
-  expect(headgate.stdout()).not.toContain("hunter2");
-  expect(headgate.stdout()).toContain("\u001b[32m200\u001b[39m");
+  expect(output).not.toContain('{"level"');
+  expect(output).not.toContain("hunter2");
+  expect(output).toContain("\u001b[32m200\u001b[39m");
 });
 
 test("closing the terminal stops the server cleanly, including the database", async () => {
@@ -90,35 +102,4 @@ test("closing the terminal stops the server cleanly, including the database", as
   process.kill(terminal, "SIGKILL");
   await vi.waitFor(async () => expect(await ours()).toEqual([]), { ...PATIENCE, interval: 100 });
   headgate = undefined;
-});
-
-test("Ctrl-C also ends the process that holds the port, although a program seems to run", async () => {
-  const port = await freePort();
-  const settings = { ...ON_TERMINAL, HEADGATE_PORT: String(port) };
-  headgate = await startHeadgate(dataDir.path, settings, { wrapper: onTerminal(100) });
-  const runner = pretendRunner(dataDir.path);
-  onTestFinished(() => runner.end());
-  const { pid } = headgate;
-  process.kill(pid, "SIGINT"); // as the terminal does
-  await vi.waitFor(async () => expect(await findProcessLinks(pid)).toBeUndefined(), PATIENCE);
-  headgate = undefined;
-  expect(await isFree(port)).toBe(true);
-});
-
-test("if stderr is not a terminal, the log is JSON lines, including those of commands", async () => {
-  headgate = await startHeadgate(dataDir.path);
-  await operatorClient(headgate, dataDir.path).post("/commands", REFRESH);
-  await vi.waitFor(() => expect(headgate?.stderr()).toContain('"command ended"'), PATIENCE);
-  const records = headgate
-    .stderr()
-    .trim()
-    .split("\n")
-    .filter((line) => !line.startsWith("Warning: Ignoring extra certs")) // printed by Node itself
-    .map((line): unknown => JSON.parse(line));
-  const run = { accountId: 1, email: "admin@localhost", type: "HiveCommand", name: "nightly", attempt: 1 };
-  expect(records).toContainEqual(expect.objectContaining({ ...run, msg: "command started" }));
-  expect(records).toContainEqual(
-    expect.objectContaining({ ...run, msg: "command ended", status: "error", seconds: expect.any(Number) }),
-  );
-  expect(records).toContainEqual(expect.objectContaining({ method: "POST", path: "/api/v1.2/commands", status: 200 }));
 });

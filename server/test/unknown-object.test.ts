@@ -3,11 +3,11 @@
  */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../src/routes.ts";
-import { useServer, type AccountClient } from "./support/given.ts";
+import { useSharedServer, type AccountClient } from "./support/given.ts";
 import { sendAs } from "./support/raw-request.ts";
 import { filledPath, pathParameters } from "./support/sample-input.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const UNKNOWN = "987654321";
 const NAMED = /"[A-Z][a-z ]+ [\w.-]*987654321 does not exist\."/;

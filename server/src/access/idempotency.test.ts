@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 test("an Idempotency-Key works with a path of any length", async () => {
   const account = await given.account();

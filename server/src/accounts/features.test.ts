@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useServer, useSharedServer } from "../../test/support/given.ts";
 import { setFeatures } from "./set-features.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const OFF = {
   ip_whitelisting: false,
   aggressive_downscaling: false,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useServer, useSharedServer } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const PATH = "/accounts/get_creds";
 
 describe("GET accounts/get_creds", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { setAccountRole } from "./set-account-role.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("GET account (v1.2)", () => {
   test("shows exactly the fields of §2.4, the plan and the endpoint", async () => {

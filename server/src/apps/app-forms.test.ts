@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { expectSameRefusals } from "../../test/support/same-refusals.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 const OLD = "/api/v1.2/apps";
 const NEW = "/api/v2/apps";
 const config = { "spark.executor.memory": "1g" };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 const OLD = "/api/v1.2/clusters";
 const NEW = "/api/v2/clusters";
 const local = { type: "local" };

@@ -1,11 +1,11 @@
 /** The policy of a cluster decides about every operation on it, before the permission table. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type MemberClient } from "../../test/support/given.ts";
+import { useSharedServer, type MemberClient } from "../../test/support/given.ts";
 import type { Call, Client } from "../../test/support/client.ts";
 import { givenTeam, type Team } from "../../test/support/team.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 let admin: Team["admin"];
 let user: Team["user"];

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { expectSameRefusals } from "../../test/support/same-refusals.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const OLD = "/api/v1.2/clusters";
 const NEW = "/api/v2/clusters";
 const local = { type: "local" };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("GET /api/v2/clusters", () => {
   test("a new account has one local cluster labelled default", async () => {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const connect = { type: "connect", url: "sc://connect.example.com:15002", token: "hunter2-token" };
 
 let account: AccountClient;

@@ -48,11 +48,23 @@ describe("GET commands/<id>/results", () => {
     );
   });
 
-  test("refuses all formats but text and raw for a program", async () => {
+  test("refuses all formats but text and raw for a program, and never reads anything in place of its file", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo 1");
     for (const format of ["json", "csv", "arrow", "xml"]) {
       await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
+    }
+    const { output } = filesOf(account, id);
+    const replacements = {
+      nothing: () => undefined,
+      link: () => symlinkSync("/etc/passwd", output),
+      pipe: () => execFileSync("mkfifo", [output]),
+      folder: () => mkdirSync(output),
+    };
+    for (const replace of Object.values(replacements)) {
+      rmSync(output, { force: true });
+      replace();
+      await account.get(`/commands/${id}/results`).refused(422, /removed/);
     }
   });
 
@@ -121,17 +133,6 @@ describe("GET commands/<id>/results", () => {
     const failed = await runProgram(account, REFUSED_PROGRAM);
     await account.get(`/commands/${failed}/results`).refused(422, /failed/);
     await account.get(`/commands/${failed}/results?format=raw`).refused(422, /failed/);
-  });
-
-  test.each(["link", "pipe", "folder", "nothing"])("never reads a %s in place of the file", async (kind) => {
-    const account = await given.account();
-    const id = await runProgram(account, "echo 1");
-    const { output } = filesOf(account, id);
-    rmSync(output);
-    if (kind === "link") symlinkSync("/etc/passwd", output);
-    if (kind === "pipe") execFileSync("mkfifo", [output]);
-    if (kind === "folder") mkdirSync(output);
-    await account.get(`/commands/${id}/results`).refused(422, /removed/);
   });
 });
 
@@ -203,13 +204,15 @@ describe("GET commands/<id>/jobs", () => {
 
   test("follows no link and waits for no pipe that a program put in place of the event log", async () => {
     const account = await given.account();
-    const [linked, piped] = [await runProgram(account, "echo 1"), await runProgram(account, "echo 1")];
+    const id = await runProgram(account, "echo 1");
+    const { eventLog } = filesOf(account, id);
     const elsewhere = `${given.dataDir}/elsewhere`;
     writeFileSync(elsewhere, recorded);
-    symlinkSync(elsewhere, filesOf(account, linked).eventLog);
-    execFileSync("mkfifo", [filesOf(account, piped).eventLog]);
-    expect(await account.get(`/commands/${linked}/jobs`)).toEqual([]);
-    expect(await account.get(`/commands/${piped}/jobs`)).toEqual([]);
+    symlinkSync(elsewhere, eventLog);
+    expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
+    rmSync(eventLog);
+    execFileSync("mkfifo", [eventLog]);
+    expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
   });
 });
 

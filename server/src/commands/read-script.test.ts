@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { storageSettings, useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
 import type { ObjectStore } from "../object-store/object-store.ts";
 import { s3Store } from "../object-store/s3/s3-store.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const seaweedFs = useSeaweedFs();
 const MIB = 1024 * 1024;
 let bucket = "";

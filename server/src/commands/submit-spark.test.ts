@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 const python = { command_type: "SparkCommand", language: "python", program: "print(1)" };
 const KIB = 1024;

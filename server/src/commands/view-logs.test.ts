@@ -102,31 +102,25 @@ describe("GET commands/<id>/logs", () => {
     expect((await logs(account, id)).text).toContain(REFUSAL);
   });
 
-  test.each(["err_file_processed=-1", "tmp_file_processed=x", "follow=perhaps"])("refuses %s", async (query) => {
+  test("refuses queries that are not valid", async () => {
     const account = await given.account();
     const id = await runProgram(account, "true");
-    await account.get(`/commands/${id}/logs?${query}`).refused(422, new RegExp(`^${query.split("=")[0]}`));
+    for (const query of ["err_file_processed=-1", "tmp_file_processed=x", "follow=perhaps"]) {
+      await account.get(`/commands/${id}/logs?${query}`).refused(422, new RegExp(`^${query.split("=")[0]}`));
+    }
   });
 
-  test.each(["logs", "logs?follow=true", "error_logs"])("refuses %s when the log was removed", async (path) => {
-    const account = await given.account();
-    const id = await runProgram(account, "echo x >&2");
-    expect((await account.get(`/commands/${id}/${path}`).reply()).status).toBe(200);
-    rmSync(commandFiles(given.dataDir, account.accountId, id).attempt(1).log);
-    await account
-      .get(`/commands/${id}/${path}`)
-      .refused(422, /^logs of this command have been removed from the server/);
-  });
-
-  test("never follows a link in place of the file", async () => {
+  test("is refused when the log was removed, like error_logs, and never follows a link in its place", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo x >&2");
     const { log } = commandFiles(given.dataDir, account.accountId, id).attempt(1);
+    const paths = ["logs", "logs?follow=true", "error_logs"].map((path) => `/commands/${id}/${path}`);
+    for (const path of paths) expect((await account.get(path).reply()).status).toBe(200);
     rmSync(log);
+    const removed = /^logs of this command have been removed from the server/;
+    for (const path of paths) await account.get(path).refused(422, removed);
     symlinkSync("/etc/passwd", log);
-    for (const path of ["logs", "logs?follow=true", "error_logs"]) {
-      await account.get(`/commands/${id}/${path}`).refused(422, /^logs of this command have been removed/);
-    }
+    for (const path of paths) await account.get(path).refused(422, removed);
   });
 });
 

@@ -10,9 +10,9 @@ import {
   setFolderPolicy,
   users,
 } from "../../test/support/folders.ts";
-import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("DELETE /folders/<id>", () => {
   test("deletes an empty folder, whose name can be used again", async () => {

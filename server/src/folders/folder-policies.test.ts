@@ -8,9 +8,9 @@ import {
   setFolderPolicy,
   users,
 } from "../../test/support/folders.ts";
-import { useServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient, type MemberClient } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("the policy of a folder", () => {
   test("decides every operation for a member without any permission", async () => {

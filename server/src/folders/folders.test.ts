@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { deny, locationsIn, makePath, NOTEBOOK_FOLDERS, setFolderPolicy } from "../../test/support/folders.ts";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 const deepNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `d${index + 1}`);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { locationsIn, makePath, NOTEBOOK_FOLDERS } from "../../test/support/folders.ts";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 const move = (account: AccountClient, location: string, destination: string) =>
   account.put("/folders/move", { location, destination_location: destination, ...NOTEBOOK_FOLDERS });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { allow, deny, makePath, NOTEBOOK_FOLDERS, setFolderPolicy, users } from "../../test/support/folders.ts";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("PUT and GET /folders/policy", () => {
   test("reply with the policy as an array, with location and type", async () => {

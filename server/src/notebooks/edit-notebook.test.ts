@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../test/support/client.ts";
 import { replyDuring } from "../../test/support/during-change.ts";
 import { deny, makePath, setFolderPolicy, users } from "../../test/support/folders.ts";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const SQL = { language: "sql", text: "select 1" };
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { sendAs } from "../../test/support/raw-request.ts";
 import { pythonFile, scalaFile, type Ipynb } from "../../test/support/ipynb-files.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const EMPTY: Ipynb = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] };
 const code = (fields: Record<string, unknown>): Ipynb => ({

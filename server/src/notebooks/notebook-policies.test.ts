@@ -1,10 +1,10 @@
 /** For every operation, the policy of the notebook decides first, then those of its folders, then the permissions. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type MemberClient } from "../../test/support/given.ts";
+import { useSharedServer, type MemberClient } from "../../test/support/given.ts";
 import type { Call, Client } from "../../test/support/client.ts";
 import { givenTeam, type Team } from "../../test/support/team.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 let admin: Team["admin"];
 let user: Team["user"];

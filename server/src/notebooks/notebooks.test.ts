@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const SQL = { language: "sql", text: "select 1" };
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;

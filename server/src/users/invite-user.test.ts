@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
-import { newEmail, useServer, type AccountClient } from "../../test/support/given.ts";
+import { newEmail, useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { roleHolder } from "../../test/support/role-holder.ts";
 import { withoutId } from "../../test/support/without-id.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const ACCEPT = "/api/v2/invitations/accept";
 
 /** The names of a user's groups once they have accepted and been enabled. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
-import { newEmail, useServer, type AccountClient } from "../../test/support/given.ts";
+import { newEmail, useSharedServer, type AccountClient } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 interface Event {
   operation: string;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 import { roleHolder } from "../../test/support/role-holder.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 describe("GET accounts/get_users", () => {
   test("shows active and disabled users with their groups, and no users of other accounts", async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
-import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
 import { roleHolder } from "../../test/support/role-holder.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 interface Token {
   email: string;

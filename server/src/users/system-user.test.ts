@@ -1,7 +1,7 @@
 import { test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useSharedServer } from "../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 test("a system-user sees neither pending users nor the audit, and can reset only their own token", async () => {
   const account = await given.account();

@@ -21,7 +21,7 @@ import { testCacheDir } from "./cache-dir.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
-/** A server with its own database for a test file, and quick ways to fill it. */
+/** A server with its database, and quick ways to fill it. */
 export interface Given {
   readonly app: App;
   readonly base: string;
@@ -90,54 +90,89 @@ export interface ServerOptions {
 
 let uniqueEmail = 0;
 
-export function useServer(options: ServerOptions = {}): Given {
-  let app: App | undefined;
-  let database: TestDatabase | undefined;
-  let dataDir = "";
-  let operator: AccountClient | undefined;
+/** A running server with its database and data folder. */
+interface RunningServer {
+  readonly app: App;
+  readonly database: TestDatabase;
+  readonly dataDir: string;
+}
 
+/** A server for this test file only. */
+export function useServer(options: ServerOptions = {}): Given {
+  let running: RunningServer | undefined;
   beforeAll(async () => {
-    dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "headgate-file-"));
-    chmodSync(dataDir, 0o711); // if the tests run as root, programs have the account's uid
-    database = await cloneDatabase();
-    const config = testConfig(dataDir, options.settings);
-    writeKeys(config.keyFile, [newKey([])]);
-    app = await startApp({
-      config,
-      connection: (await options.reach?.(database.connection)) ?? database.connection,
-      log: pino({ level: process.env.TEST_LOG ?? "silent" }),
-      ...(options.clock === undefined ? {} : { clock: options.clock }),
-      isIsolated: options.isIsolated ?? true,
-      ...(options.driver === undefined ? {} : { driver: options.driver }),
-      ...(options.commandKinds === undefined ? {} : { commandKinds: options.commandKinds }),
-      ...(options.appControl === undefined ? {} : { appControl: options.appControl }),
-      ...(options.silenceClock === undefined ? {} : { silenceClock: options.silenceClock }),
-      ...(options.clusterControl === undefined ? {} : { clusterControl: options.clusterControl }),
-    });
+    running = await startServer(options);
   });
   afterAll(async () => {
-    await app?.stop(AbortSignal.abort()); // without waiting for connections that a test left open
-    await database?.drop();
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
+    if (running === undefined) return;
+    await running.app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
+    await running.database.drop();
+    rmSync(running.dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
   });
+  return givenOn(() => running);
+}
 
-  const running = <T>(value: T | undefined): T => {
-    if (value === undefined) throw new Error("the server runs only inside tests and hooks");
-    return value;
+/** Started by the first file that uses it. It ends with its worker. */
+let shared: Promise<RunningServer> | undefined;
+
+/**
+ * The server that files of the same worker share, because starting one costs more than most tests: only for tests that
+ * look at nothing but their own accounts, and leave nothing waiting for a lock. It does not limit how many requests a
+ * client may send. `test-order.ts` lets these files run last, so that the server is not idle while others run.
+ */
+export function useSharedServer(): Given {
+  let running: RunningServer | undefined;
+  beforeAll(async () => {
+    shared ??= startServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
+    running = await shared.catch((error: unknown) => {
+      shared = undefined; // the next file tries again
+      throw error;
+    });
+  });
+  return givenOn(() => running);
+}
+
+async function startServer({
+  settings,
+  dataDir = mkdtempSync(join(tmpdir(), "headgate-file-")),
+  reach,
+  isIsolated = true,
+  ...otherOptions
+}: ServerOptions): Promise<RunningServer> {
+  chmodSync(dataDir, 0o711); // if the tests run as root, programs have the account's uid
+  const database = await cloneDatabase();
+  const config = testConfig(dataDir, settings);
+  writeKeys(config.keyFile, [newKey([])]);
+  const app = await startApp({
+    ...otherOptions,
+    config,
+    connection: (await reach?.(database.connection)) ?? database.connection,
+    log: pino({ level: process.env.TEST_LOG ?? "silent" }),
+    isIsolated,
+  });
+  return { app, database, dataDir };
+}
+
+function givenOn(current: () => RunningServer | undefined): Given {
+  let operator: AccountClient | undefined;
+  const running = (): RunningServer => {
+    const server = current();
+    if (server === undefined) throw new Error("the server runs only inside tests and hooks");
+    return server;
   };
 
   const given: Given = {
     get app() {
-      return running(app);
+      return running().app;
     },
     get base() {
-      return running(app).url;
+      return running().app.url;
     },
     get database() {
-      return running(database);
+      return running().database;
     },
     get dataDir() {
-      return dataDir;
+      return current()?.dataDir ?? "";
     },
     async account({ name = "Test account", features = [], isOperator = false, email = newEmail() } = {}) {
       const founded = await given.app.services.db.asSystem((tx) =>

@@ -21,7 +21,7 @@ export const TEMPLATE = "headgate_template";
 
 /**
  * These settings save work that tests do not need: only a crash of the whole machine would lose data, nothing is
- * replicated, and each database lives for one test file.
+ * replicated, and no database outlives the run.
  */
 const shortLived = {
   fsync: "off",

@@ -1,6 +1,6 @@
-"""Takes 400 MiB of memory in a way that does not show as memory of its processes, then waits to be ended.
+"""Takes 260 MiB, twice the limit of its test, in a way that does not show as memory of its processes.
 
-The first argument names the way.
+Then it waits to be ended. The first argument names the way.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-SIZE = 400 << 20
+SIZE = 260 << 20
 MADV_DONTNEED, MADV_NOHUGEPAGE = 4, 15
 kept = []
 

@@ -7,7 +7,8 @@ export type Endpoint = (typeof endpoints)[number];
 
 /** A value that exists in the other account, and one of the same kind and length that never existed. */
 export interface Probe {
-  kind: string;
+  /** The kinds of objects that have this id, name or location in the other account. */
+  kinds: readonly string[];
   foreign: string;
   unknown: string;
 }
@@ -33,7 +34,7 @@ export function inputsOf(endpoint: Endpoint): ProbedInput[] {
     const isInteger = propertyOf(endpoint.params, name).type === "integer";
     return {
       name: `path ${name}`,
-      accepts: ({ kind, foreign }) => kind !== "location" && (!isInteger || isId(foreign)),
+      accepts: ({ kinds, foreign }) => !kinds.includes("location") && (!isInteger || isId(foreign)),
       params: (value) => ({ [name]: value }),
       query: none,
       body: (_value, works) => works,
@@ -44,7 +45,7 @@ export function inputsOf(endpoint: Endpoint): ProbedInput[] {
       const { type } = propertyOf(endpoint[part], name);
       return {
         name: `${part} ${name}`,
-        accepts: ({ kind, foreign }) => kind !== "location" && (type !== "integer" || isId(foreign)),
+        accepts: ({ kinds, foreign }) => !kinds.includes("location") && (type !== "integer" || isId(foreign)),
         params: none,
         query: (value) => (part === "query" ? { [name]: value } : {}),
         body: (value, works) => (part === "query" ? works : { ...works, [name]: type === "array" ? [value] : value }),
@@ -154,18 +155,18 @@ export const FORMS: Record<string, readonly Form[]> = {
       name: "a schema",
       takes: "name",
       works: "schema",
-      body: (schema) => ({ ...REFRESH, db_name: schema, hive_table: "own_table" }),
+      body: (schema) => ({ ...REFRESH, db_name: schema, hive_table: "own_name" }),
     },
     {
       name: "a table",
       takes: "name",
       works: "table",
-      body: (table) => ({ ...REFRESH, db_name: "own_schema", hive_table: table }),
+      body: (table) => ({ ...REFRESH, db_name: "own_name", hive_table: table }),
     },
   ],
   partition_sensor_create: [
-    { name: "a schema", takes: "name", body: (schema) => sensor(schema, "victim_table") },
-    { name: "a table", takes: "name", body: (table) => sensor("victim_schema", table) },
+    { name: "a schema", takes: "name", body: (schema) => sensor(schema, "victim_name") },
+    { name: "a table", takes: "name", body: (table) => sensor("victim_name", table) },
   ],
   object_policy_set: POLICY_FORMS,
   folder_policy_set: POLICY_FORMS,
@@ -203,30 +204,46 @@ function sensor(schema: string, table: string): Record<string, unknown> {
 function inputOf({ name, takes, body }: Form): ProbedInput {
   return {
     name,
-    accepts: ({ kind }) => (kind === "location") === (takes === "location"),
+    accepts: ({ kinds }) => kinds.includes("location") === (takes === "location"),
     params: () => ({}),
     query: () => ({}),
     body,
   };
 }
 
+/** A way to write a location in the other account's storage. */
+interface LocationProbe extends Probe {
+  /** Whether it only spells the URI of another way differently. */
+  isSpelling: boolean;
+}
+
 /**
  * Every way to write a location in the other account's storage. The location that never existed differs only in the
  * file name.
  */
-export function locationProbes(own: Tenant, other: Tenant): Probe[] {
+export function locationProbes(own: Tenant, other: Tenant): LocationProbe[] {
   const up = `${own.storage}/../../${other.account.accountId}/storage`;
   const ways = (file: string): string[] => [
     `file://${other.storage}/${file}`,
-    `file:${other.storage}/${file}`,
-    `file://localhost${other.storage}/${file}`,
     `file://${up}/${file}`,
-    `file://${up.replaceAll("..", "%2e%2e")}/${file}`,
-    `file://${own.storage}//${"../".repeat(2)}${other.account.accountId}/storage/${file}`,
-    `${other.storage}/${file}`,
     `file://${own.storage}/linked-folder/${file}`,
     `file://${own.storage}/link-to-${file}`,
   ];
-  const unknown = ways("absent-object.py");
-  return ways("victim-object.py").map((foreign, at) => ({ kind: "location", foreign, unknown: unknown[at] ?? "" }));
+  const spellings = (file: string): string[] => [
+    `file://${up.replaceAll("..", "%2e%2e")}/${file}`,
+    `file:${other.storage}/${file}`,
+    `file://localhost${other.storage}/${file}`,
+    `${other.storage}/${file}`,
+    `file://${own.storage}//${"../".repeat(2)}${other.account.accountId}/storage/${file}`,
+  ];
+  const probesOf = (uris: typeof ways, isSpelling: boolean): LocationProbe[] => {
+    const unknown = uris("absent-object.py");
+    return uris("victim-object.py").map((foreign, at) => ({
+      kinds: ["location"],
+      foreign,
+      unknown: unknown[at] ?? "",
+      isSpelling,
+    }));
+  };
+  return [...probesOf(ways, false), ...probesOf(spellings, true)];
 }

@@ -6,7 +6,10 @@ import type { AccountClient, Given } from "./given.ts";
 import { submitProgram } from "./programs.ts";
 import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
-/** An account that has one of everything. Each object is named after the account, so that a leak shows by the name. */
+/**
+ * An account that has one of everything. Each object is named after the account, so that a leak shows by the name. One
+ * object of every kind that has a name of its own has the name `‹account›_name`.
+ */
 export interface Tenant {
   account: AccountClient;
   /** The value for each path parameter, and further objects of the account. */
@@ -18,7 +21,10 @@ export interface Tenant {
 /** Needs a driver that runs programs. */
 export async function fillTenant(given: Given, account: AccountClient, name: string): Promise<Tenant> {
   const people = await addPeople(given, account, name);
-  const cluster = await account.post("/api/v2/clusters", { labels: [`${name}-label`], engine: { type: "local" } });
+  const cluster = await account.post("/api/v2/clusters", {
+    labels: [`${name}-label`, `${name}_name`],
+    engine: { type: "local" },
+  });
   await account.put("/object_policy/policy", {
     source_type: "cluster",
     source_id: String(cluster.id),
@@ -31,6 +37,8 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
     type: "notes",
     policy: JSON.stringify([{ access: "allow", action: ["manage"], condition: { svc_users: [Number(people.users)] } }]),
   });
+  await account.post("/folders", { name: `${name}_name`, location: "Common", type: "notes" });
+  await account.post("/api/v2/apps", { name: `${name}_name` });
   const app = await account.post("/api/v2/apps", {
     name: `${name}-app`,
     config: { "spark.app.name": `${name}-config` },
@@ -48,7 +56,7 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
   mkdirSync(join(storage, `${name}_table/day=2`));
   writeFileSync(join(storage, `${name}_table/day=2/rows.txt`), `${name}-row\n`);
   const location = `file://${storage}/${name}_table`;
-  await storeCatalog(given, account, [{ schema: `${name}_schema`, table: `${name}_table`, location }]);
+  await storeCatalog(given, account, [{ schema: `${name}_name`, table: `${name}_name`, location }]);
   return {
     account,
     storage,
@@ -62,8 +70,8 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
       folder: `Common/${name}-folder`,
       app_id: String(app.id),
       command_id: String(commandId),
-      schema: `${name}_schema`,
-      table: `${name}_table`,
+      schema: `${name}_name`,
+      table: `${name}_name`,
       label: `${name}-label`,
       object: `file://${storage}/${name}-object.py`,
       node_id: "00000000-0000-4000-8000-000000000000",
@@ -78,6 +86,8 @@ async function addPeople(given: Given, account: AccountClient, name: string): Pr
   const member = await given.member(account, { email: `${name}-member@example.test`, groups: ["system-user"] });
   await given.member(account, { email: `${name}-pending@example.test`, state: "pending" });
   await account.put(`/groups/${group.id}/svc_users/${member.membershipId}/add`, {});
+  await account.post("/roles", { name: `${name}_name`, policies: "[]" });
+  await account.post("/groups", { name: `${name}_name`, members: member.email, roles: `${name}_name` });
   await account.post("/whitelist_ip", { ip_cidr: "10.99.99.99" });
   const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
   await account.post("/users/invite_new", { invitee_email: `${name}-invitee@example.test` });
@@ -99,11 +109,9 @@ async function addNotebooks(account: AccountClient, name: string): Promise<Recor
 
 /** A command with a result, a log, and everything by which a command can be found. */
 async function runCommand(account: AccountClient, name: string): Promise<number> {
-  const id = await submitProgram(account, `echo ${name}-result; echo ${name}-log >&2; touch "$JOURNAL"`, {
-    name: `${name}-command`,
-    tags: [`${name}-tag`],
-    label: `${name}-label`,
-  });
+  const program = `: ${name}-command; echo ${name}-result; echo ${name}-log >&2; touch "$JOURNAL"`;
+  const more = { name: `${name}_name`, tags: [`${name}_name`], label: `${name}-label` };
+  const id = await submitProgram(account, program, more);
   const ended = await waitForCommandEnd(account, id);
   expect(ended).toMatchObject({ status: "done", num_result_dir: 1 });
   return id;

@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from "pg";
 import { inject } from "vitest";
 import { TEMPLATE } from "./global-setup.ts";
 
-/** The test file's own database, cloned from the migrated template. */
+/** A database of a test file or of the files that share a server, cloned from the migrated template. */
 export interface TestDatabase {
   connection: ClientConfig & { host: string; port: number; user: string; password: string; database: string };
   drop(): Promise<void>;

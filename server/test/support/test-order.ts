@@ -1,7 +1,11 @@
 /**
- * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. Files that
- * start servers as processes run first and the smallest of the others last, so that no worker is left alone with a long
- * one.
+ * The order of the files:
+ *
+ * 1. Files that start servers as processes, because these take longest.
+ * 2. Files that need Spark, after half of the others, so that Spark is set up meanwhile in a first run.
+ * 3. Files that share a server, last, so that it is not idle beside others.
+ *
+ * Without stored durations, larger files of each kind run first, so that no worker is left alone with a long one.
  */
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -13,7 +17,9 @@ export class SparkInTheMiddle extends BaseSequencer {
       const needing = sorted.filter(({ moduleId }) => needsSpark(moduleId));
       const rest = sorted.filter((file) => !needing.includes(file));
       const starting = rest.filter(({ moduleId }) => startsServers(moduleId));
-      const others = [...starting, ...rest.filter((file) => !starting.includes(file))];
+      const sharing = rest.filter(({ moduleId }) => sharesServer(moduleId));
+      const alone = rest.filter((file) => !starting.includes(file) && !sharing.includes(file));
+      const others = [...starting, ...alone, ...sharing];
       const half = Math.ceil(others.length / 2);
       return [...others.slice(0, half), ...needing, ...others.slice(half)];
     });
@@ -30,4 +36,8 @@ function startsServers(path: string): boolean {
   return /(node-process|headgate-process|stub-installation|scratch-cluster|scratch-metastore|own-spark|use-nodes|run-chaos)\.ts"/.test(
     readFileSync(path, "utf8"),
   );
+}
+
+function sharesServer(path: string): boolean {
+  return readFileSync(path, "utf8").includes("useSharedServer()");
 }

@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import { listAuditEvents, type AuditFilter } from "./store.ts";
 
 /** A filtered page reads a few blocks, however many events the account has. */
-const EVENTS = 100_000;
+const EVENTS = 20_000;
 const MAX_BUFFERS = 120;
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const AUDIT = "/api/v2/audit_events";
 
 async function accountWithEvents(count: number): Promise<AccountClient> {

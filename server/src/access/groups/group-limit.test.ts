@@ -1,7 +1,7 @@
 import { test } from "vitest";
-import { useServer } from "../../../test/support/given.ts";
+import { useSharedServer } from "../../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 test("an account can have at most 5,000 groups", async () => {
   const account = await given.account();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import { useSharedServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const UNKNOWN = 987_654_321;
 
 function policies(...statements: [resource: string, action: string, access?: string][]): string {

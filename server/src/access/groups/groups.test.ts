@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { useSharedServer, type AccountClient } from "../../../test/support/given.ts";
 import { withoutId } from "../../../test/support/without-id.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const BUILT_IN = ["dashboard-user", "everyone", "system-admin", "system-user"];
 const UNKNOWN = 987_654_321;
 

@@ -9,10 +9,10 @@ import {
   setFolderPolicy,
   type Element,
 } from "../../../test/support/folders.ts";
-import { useServer, type MemberClient } from "../../../test/support/given.ts";
+import { useSharedServer, type MemberClient } from "../../../test/support/given.ts";
 import { givenTeam, type Team } from "../../../test/support/team.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 const SECRET = "select 'the secret of the notebook'";
 const FOLDER = "Common/outer/inner";

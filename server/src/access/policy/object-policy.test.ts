@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { useServer, type MemberClient } from "../../../test/support/given.ts";
+import { useSharedServer, type MemberClient } from "../../../test/support/given.ts";
 import type { Call, Client } from "../../../test/support/client.ts";
 import { sendAs } from "../../../test/support/raw-request.ts";
 import { givenTeam, type Team } from "../../../test/support/team.ts";
 import { withoutId } from "../../../test/support/without-id.ts";
 
-const given = useServer();
+const given = useSharedServer();
 const PATH = "/object_policy/policy";
 
 let admin: Team["admin"];

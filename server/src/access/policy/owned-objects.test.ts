@@ -1,8 +1,8 @@
 /** Owners may view their objects whatever the permission table says, so lists show them, too. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import { useSharedServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 
-const given = useServer();
+const given = useSharedServer();
 
 let admin: AccountClient;
 let owner: MemberClient;

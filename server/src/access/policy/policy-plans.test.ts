@@ -9,7 +9,7 @@ import { listRows } from "../../notebooks/store/list-readable.ts";
 import { mayReadSomething } from "./store.ts";
 
 const CLUSTERS = 100;
-const RULES_OF_EACH = 1000;
+const RULES_OF_EACH = 300;
 const MAX_BUFFERS = 150;
 const CALLER = { membershipId: 7_000_001, groupIds: [7_000_002, 7_000_003] };
 

@@ -6,9 +6,9 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import type { Queryable } from "../../db/database.ts";
 import { listIdle, listWork } from "./lifecycle.ts";
 
-const CLUSTERS = 20_000;
-const COMMANDS = 50_000;
-const UP = 20;
+const CLUSTERS = 8000;
+const COMMANDS = 10_000;
+const UP = 5;
 const BUFFERS_A_CLUSTER = 12;
 
 let database: TestDatabase;

@@ -7,7 +7,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { kill, listLiveRuns, type LiveRun } from "../../../test/chaos/processes.ts";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { allFiles, operationOf } from "../../../test/support/faulty-copies.ts";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { faultyRelay, type Fault, type FaultyRelay, type RelayedRequest } from "../../../test/seaweedfs/relay.ts";
@@ -17,6 +19,7 @@ import { s3Store } from "../../object-store/s3/s3-store.ts";
 import { journalFile } from "../../engines/s3-copy/journal.ts";
 import { commandFiles } from "../execution/command-files.ts";
 
+const FULL_RUN_ONLY = because("it is a variant that only `npm run test:full` tries");
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 const GRACE_MS = 10_000;
@@ -153,7 +156,7 @@ describe.concurrent("while large uploads run", () => {
     expect(await namesBelow(dest)).toEqual(["a", "b"]);
   });
 
-  test("a timeout aborts them within the grace", async () => {
+  test.runIf(isExhaustive)("a timeout aborts them within the grace", FULL_RUN_ONLY, async () => {
     const upload = await heldUpload({ timeout: 5 });
     expect(await waitForCommandEnd(upload.account, upload.id)).toMatchObject({ status: "error" });
     expect(await logOf(upload, upload.id)).toContain("timed out");
@@ -213,10 +216,14 @@ describe.concurrent("while large files are written", () => {
     await expectComplete(download, id, ["a", "b", "x"]);
   });
 
-  test("kill -9 of the last attempt leaves an unfinished file that the clean-up removes", async () => {
-    const { account, id, out } = await heldDownload();
-    await killProcess(id);
-    expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
-    await vi.waitFor(() => expect(allFiles(out)).toEqual(["a", "b"]), PATIENCE);
-  });
+  test.runIf(isExhaustive)(
+    "kill -9 of the last attempt leaves an unfinished file that the clean-up removes",
+    FULL_RUN_ONLY,
+    async () => {
+      const { account, id, out } = await heldDownload();
+      await killProcess(id);
+      expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "error" });
+      await vi.waitFor(() => expect(allFiles(out)).toEqual(["a", "b"]), PATIENCE);
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { errorAnswer, faultyRelay } from "../../../test/seaweedfs/relay.ts";
 import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
 import { objectsBelow } from "../../../test/support/copy-folders.ts";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import type { S3Store } from "../../object-store/s3/s3-operations.ts";
@@ -143,12 +144,12 @@ describe.concurrent("an S3DistCp command", () => {
     ["--src s3://BUCKET/missing --dest s3://BUCKET/other", "s3://BUCKET/missing: the source does not exist"],
     ["--src s3://BUCKET/missing --dest s3://BUCKET/x --frobnicate", "Argument --frobnicate doesn't match."],
     ["--src s3://BUCKET/missing --dest hdfs:///x", "the account has no HDFS: set hdfs_http_address of the account"],
-    ["--src /home/x --dest s3://BUCKET/x", "a path without a scheme means HDFS"],
     [
       "--src s3://BUCKET/missing --dest s3://BUCKET/x --s3Endpoint http://10.1.2.3:9000",
       "must not be in a loopback, private",
     ],
-  ])("fails with the reason in its log: %s", async (args, reason) => {
+    ...(isExhaustive ? [["--src /home/x --dest s3://BUCKET/x", "a path without a scheme means HDFS"]] : []),
+  ] as [string, string][])("fails with the reason in its log: %s", async (args, reason) => {
     const ended = await run({ sub_command_args: args.replaceAll("BUCKET", bucket) });
     expect(ended).toMatchObject({ status: "error" });
     expect(await logOf(ended.id)).toContain(reason.replaceAll("BUCKET", bucket));

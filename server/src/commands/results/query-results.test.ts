@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { received, streamOf } from "../../../test/support/arrow-streams.ts";
 import { useServer } from "../../../test/support/given.ts";
 import { NUMBERED_ROWS } from "../../../test/support/numbered-batches.ts";
-import { givenQuery, publish, textRows } from "../../../test/support/queried-rows.ts";
+import { givenQuery, publish } from "../../../test/support/queried-rows.ts";
 import { numbered, sizeOf, streamed } from "../../../test/support/streamed-results.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { filePruner } from "../prune-files.ts";
@@ -84,10 +84,14 @@ describe("the rows of a query", () => {
 
   test("are inline below 20 MiB of text, even if their JSON is larger", async () => {
     const account = await given.account();
-    const rows = Array.from({ length: 20 * 1024 }, () => '"'.repeat(1022));
-    const below = await givenQuery(given, account, textRows([...rows.slice(1), '"'.repeat(1021)]));
+    const kibibyte = `${'"'.repeat(100)}${"x".repeat(922)}`; // and a line end
+    const batchOf = (texts: string[]) => ({ data: streamOf({ t: vectorFromArray(texts, new Utf8()) }), rows: 1024 });
+    const mebibyte = batchOf(Array.from({ length: 1024 }, () => kibibyte));
+    const oneByteLess = batchOf([...Array.from({ length: 1023 }, () => kibibyte), kibibyte.slice(1)]);
+    const mebibytes = Array.from({ length: 19 }, () => mebibyte);
+    const below = await givenQuery(given, account, received([...mebibytes, oneByteLess]));
     expect((await account.get(`/commands/${below.id}/results`)).results).toHaveLength(20 * MIB - 1);
-    const { id } = await givenQuery(given, account, textRows(rows));
+    const { id } = await givenQuery(given, account, received([...mebibytes, mebibyte]));
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
     expect(await account.get(`/commands/${id}/results`)).toMatchObject({ inline: false });
     expect(await sizeOf(await streamed(given, account, `/commands/${id}/results?format=raw`))).toBe(20 * MIB);
@@ -95,7 +99,7 @@ describe("the rows of a query", () => {
 
   test("of 20 MiB and more are in the account's storage, as text without headers, uploaded once", async () => {
     const account = await given.account();
-    const { id } = await givenQuery(given, account, numbered(80));
+    const { id } = await givenQuery(given, account, numbered(70));
     const path = `/commands/${id}/results?include_headers=true&raw=true`;
     const { result_location: location } = await account.get(path);
     const { storage_location: root } = await account.get("/account");
@@ -216,10 +220,11 @@ describe("a large result", () => {
 
   test("is refused when the user reads too many, while other accounts can still read theirs", async () => {
     const [account, other] = await Promise.all([given.account(), given.account()]);
-    const { id } = await givenQuery(given, account, numbered(60));
+    const { id } = await givenQuery(given, account, numbered(30));
     const { id: ofOther } = await givenQuery(given, other, odd);
-    const slow = () => streamed(given, account, `/commands/${id}/results?format=csv`);
-    const readers = await Promise.all(Array.from({ length: 25 }, slow));
+    const formats = ["csv", ...Array.from({ length: 24 }, () => "arrow")];
+    const slow = (format: string) => streamed(given, account, `/commands/${id}/results?format=${format}`);
+    const readers = await Promise.all(formats.map(slow));
     for (const query of ["", "?format=csv"]) {
       const { headers } = await account.get(`/commands/${id}/results${query}`).refused(429, /too many open downloads/);
       expect(headers.get("retry-after")).toBe("30");
@@ -231,7 +236,7 @@ describe("a large result", () => {
 
   test("that is inline is no longer read when its client disconnects", async () => {
     const account = await given.account();
-    const { id, spool } = await givenQuery(given, account, numbered(60));
+    const { id, spool } = await givenQuery(given, account, numbered(30));
     const reader = await streamed(given, account, `/commands/${id}/results`);
     expect(timesOpen(spool?.dataFile ?? "")).toBe(1);
     reader.destroy();

@@ -22,7 +22,7 @@ import {
 } from "./queue.ts";
 import { claim, listAbandoned, listStranded, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
 
-const ENDED = 200_000;
+const ENDED = 40_000;
 /** An update writes into every index of the table. */
 const FEW_BUFFERS = 80;
 /** Each candidate costs one lookup by an index of `command` and possibly one by an index of `cluster`. */
@@ -83,7 +83,7 @@ async function fill(): Promise<void> {
     await client.query(`alter table command drop constraint command_${column}_id_fkey`);
   }
   await insertCommands(ENDED, "done", null);
-  await insertUnpublished(50_000);
+  await insertUnpublished(10_000);
   await insertCommands(20, "waiting", null);
   await insertCommands(10, "running", own);
   await insertCommands(10, "running", silent);

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Client } from "../../../test/support/client.ts";
 import { replyDuring } from "../../../test/support/during-change.ts";
-import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+import { useSharedServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
 import { pythonFile } from "../../../test/support/ipynb-files.ts";
 import { withoutId } from "../../../test/support/without-id.ts";
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
+const given = useSharedServer();
 
 let admin: AccountClient;
 let user: MemberClient;

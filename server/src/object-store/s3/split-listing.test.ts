@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { ListingError } from "./key-order.ts";
 import type { PageEntry } from "./s3-xml.ts";
 import { splitListing, type FetchPage } from "./split-listing.ts";
@@ -89,7 +90,7 @@ describe("a split listing", () => {
           expect(listed.keys.toSorted()).toEqual(keys.toSorted());
         },
       ),
-      { numRuns: 300 },
+      { numRuns: isExhaustive ? 300 : 100 },
     );
   });
 
@@ -159,7 +160,7 @@ describe("a split listing", () => {
             expect(new Set(keys).size).toBe(keys.length);
           },
         ),
-        { numRuns: 300 },
+        { numRuns: isExhaustive ? 300 : 100 },
       );
     },
   );

@@ -151,7 +151,7 @@ describe("a lease", () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     keepRenewing(leaseFile);
-    await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", {
+    await run.start("trap '' TERM; echo up; sleep 600; sleep 600", {
       leaseFile,
       leaseSeconds: 5, // long enough for a test process that is delayed
       graceSeconds: 60,
@@ -192,7 +192,7 @@ describe("a lease", () => {
     const leaseFile = join(runs.base, "lease");
     keepRenewing(leaseFile);
     const go = join(runs.base, "go");
-    const script = `echo up; while ! [ -e ${go} ]; do sleep 0.01; done`;
+    const script = `echo up; while ! [ -e ${go} ]; do sleep 0.1; done`;
     const leaseSeconds = 5;
     const runner = await run.start(script, { leaseFile, leaseSeconds });
     await run.printed("up");

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isExhaustive } from "../../../../test/support/exhaustive.ts";
 import { CopyArgumentError } from "../options/copy-argument-error.ts";
 import { compileGroupPattern, compilePathPattern, type PathPattern } from "./path-pattern.ts";
 
@@ -154,7 +155,7 @@ test("an expression matches like JavaScript's where both mean the same", () => {
       const expected = new RegExp(`^(?:${source})$`);
       for (const each of paths) expect(pattern.matches(each), each).toBe(expected.test(each));
     }),
-    { numRuns: 500 },
+    { numRuns: isExhaustive ? 500 : 200 },
   );
 });
 
@@ -174,7 +175,7 @@ test("groups without repetitions around them capture like JavaScript's", () => {
         expect(pattern.groupKey(each), each).toBe(found?.slice(1).join("") || null);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: isExhaustive ? 500 : 200 },
   );
 });
 

@@ -30,7 +30,7 @@ const allFiles = (): Record<string, string> =>
 
 describe("a copy with HDFS", () => {
   test("has the right bytes although the memory of its parts is used again", async () => {
-    const large = randomBytes(60 * 1024 * 1024);
+    const large = randomBytes(40 * 1024 * 1024);
     const src = put("reused/large", "");
     writeFileSync(join(copies.files, "reused/large"), large);
     const args = `--src ${src} --dest hdfs:///reused --multipartUploadChunkSize 5`;
