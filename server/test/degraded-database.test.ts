@@ -21,6 +21,7 @@ async function openOwner(): Promise<PostgresClient> {
   await client.connect();
   onTestFinished(async () => {
     await restore(client);
+    await endSessions(client); // a connection that is still read-only would refuse a request of the next test
     await client.end();
   });
   return client;
