@@ -67,6 +67,7 @@ describe("when the database does not respond", () => {
     });
     await expect(work).rejects.toMatchObject(away);
     await proxy.heal("arrives");
+    await expect.poll(() => db.system.query("select 0 as ready").catch(() => [])).toEqual([{ ready: 0 }]);
     const answers = Array.from({ length: 20 }, (_, n) => db.system.query("select $1::int as n", [n]));
     expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (_, n) => [{ n }]));
     expect(await storedNames()).not.toContain("half done");
