@@ -33,7 +33,7 @@ export function needsSpark(path: string): boolean {
 
 /** Without a stored duration the order goes by size, but such a file takes long even if it is short. */
 function startsServers(path: string): boolean {
-  return /(node-process|headgate-process|stub-installation|scratch-cluster|scratch-metastore|own-spark|use-nodes|run-chaos)\.ts"/.test(
+  return /(node-process|headgate-process|stub-installation|scratch-cluster|scratch-metastore|own-spark|use-nodes|three-nodes|run-chaos)\.ts"/.test(
     readFileSync(path, "utf8"),
   );
 }
