@@ -29,7 +29,7 @@ export interface Given {
   readonly dataDir: string;
   /** A new account; the client is its first system-admin. */
   account(options?: AccountOptions): Promise<AccountClient>;
-  /** The first account's operator. */
+  /** An operator, in an account of its own. */
   operator(): Promise<AccountClient>;
   /** Another user of the account. */
   member(account: AccountClient, options?: MemberOptions): Promise<MemberClient>;
@@ -107,7 +107,7 @@ export function useServer(options: ServerOptions = {}): Given {
     if (running === undefined) return;
     await running.app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
     await running.database.drop();
-    rmSync(running.dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
+    removeDataDir(running.dataDir);
   });
   return givenOn(() => running);
 }
@@ -116,9 +116,8 @@ export function useServer(options: ServerOptions = {}): Given {
 let shared: Promise<RunningServer> | undefined;
 
 /**
- * The server that files of the same worker share, because starting one costs more than most tests: only for tests that
- * look at nothing but their own accounts, and leave nothing waiting for a lock. It does not limit how many requests a
- * client may send. `test-order.ts` lets these files run last, so that the server is not idle while others run.
+ * One server for all test files of the same worker, because starting one takes longer than most tests. Use it only for
+ * tests that read nothing but their own accounts and leave no lock waiting. Its rate limits are off.
  */
 export function useSharedServer(): Given {
   let running: RunningServer | undefined;
@@ -139,8 +138,11 @@ async function startServer({
   isIsolated = true,
   ...otherOptions
 }: ServerOptions): Promise<RunningServer> {
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => removeDataDir(dataDir));
   chmodSync(dataDir, 0o711); // if the tests run as root, programs have the account's uid
   const database = await cloneDatabase();
+  undo.defer(() => database.drop());
   const config = testConfig(dataDir, settings);
   writeKeys(config.keyFile, [newKey([])]);
   const app = await startApp({
@@ -150,7 +152,12 @@ async function startServer({
     log: pino({ level: process.env.TEST_LOG ?? "silent" }),
     isIsolated,
   });
+  undo.move(); // only a failed start is undone here
   return { app, database, dataDir };
+}
+
+function removeDataDir(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
 }
 
 function givenOn(current: () => RunningServer | undefined): Given {

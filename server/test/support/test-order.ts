@@ -17,7 +17,7 @@ export class SparkInTheMiddle extends BaseSequencer {
       const needing = sorted.filter(({ moduleId }) => needsSpark(moduleId));
       const rest = sorted.filter((file) => !needing.includes(file));
       const starting = rest.filter(({ moduleId }) => startsServers(moduleId));
-      const sharing = rest.filter(({ moduleId }) => sharesServer(moduleId));
+      const sharing = rest.filter((file) => !starting.includes(file) && sharesServer(file.moduleId));
       const alone = rest.filter((file) => !starting.includes(file) && !sharing.includes(file));
       const others = [...starting, ...alone, ...sharing];
       const half = Math.ceil(others.length / 2);
