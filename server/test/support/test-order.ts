@@ -3,7 +3,7 @@
  *
  * 1. Files that start servers as processes, because these take longest.
  * 2. Files that need Spark, after half of the others, so that Spark is set up meanwhile in a first run.
- * 3. Files that share a server, last, so that it is not idle beside others.
+ * 3. Files that share a server run last, so that no shared server sits idle.
  *
  * Without stored durations, larger files of each kind run first, so that no worker is left alone with a long one.
  */
