@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PoolConfig } from "pg";
 import { pino } from "pino";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { mintToken, tokenSha256 } from "../../src/access/token.ts";
 import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
@@ -104,16 +104,22 @@ export function useServer(options: ServerOptions = {}): Given {
     running = await startServer(options);
   });
   afterAll(async () => {
-    if (running === undefined) return;
-    await running.app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
-    await running.database.drop();
-    removeDataDir(running.dataDir);
+    if (running !== undefined) await stopServer(running);
   });
   return givenOn(() => running);
 }
 
-/** Started by the first file that uses it. It ends with its worker. */
-let shared: Promise<RunningServer> | undefined;
+/** Started by the first file that uses it, and stopped when its worker has no more files. */
+const sharing = test.extend(
+  "server",
+  { scope: "worker" },
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads there which fixtures this one needs
+  async ({}, { onCleanup }): Promise<RunningServer> => {
+    const server = await startServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
+    onCleanup(() => stopServer(server));
+    return server;
+  },
+);
 
 /**
  * One server for all test files of the same worker, because starting one takes longer than most tests. Use it only for
@@ -121,12 +127,8 @@ let shared: Promise<RunningServer> | undefined;
  */
 export function useSharedServer(): Given {
   let running: RunningServer | undefined;
-  beforeAll(async () => {
-    shared ??= startServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
-    running = await shared.catch((error: unknown) => {
-      shared = undefined; // the next file tries again
-      throw error;
-    });
+  sharing.beforeAll(({ server }) => {
+    running = server;
   });
   return givenOn(() => running);
 }
@@ -154,6 +156,12 @@ async function startServer({
   });
   undo.move(); // only a failed start is undone here
   return { app, database, dataDir };
+}
+
+async function stopServer({ app, database, dataDir }: RunningServer): Promise<void> {
+  await app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
+  await database.drop();
+  removeDataDir(dataDir);
 }
 
 function removeDataDir(dataDir: string): void {
