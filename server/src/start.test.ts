@@ -19,8 +19,8 @@ import { listProcesses } from "./lib/process-table.ts";
 import { start } from "./start.ts";
 
 /**
- * One installation, whose starts follow each other: one that is stopped early, one that fails, one that succeeds, and
- * one whose port is taken. A start takes longer than most of the checks.
+ * One installation, started several times: one start is stopped early, one fails, one succeeds, and one finds its port
+ * taken. A start takes longer than most of the checks.
  */
 let dataDir = temporaryDataDir();
 afterAll(() => dataDir.remove());
@@ -30,27 +30,24 @@ async function isDatabaseRunning(): Promise<boolean> {
 }
 
 interface Output {
-  /** On stdout. */
-  said: string;
-  /** On stderr. */
-  complaint: string;
+  stdout: string;
+  stderr: string;
 }
 
-/** Starts a server that `meanwhile` stops, or that fails. */
+/** Runs a start that fails or that `meanwhile` stops, and returns its output. */
 async function outputOf(
   settings: Record<string, string>,
   expectedCode: number,
   meanwhile: (stop: () => void) => Promise<void> = () => Promise.resolve(),
 ): Promise<Output> {
   const child = spawnHeadgate(["start"], settings);
-  const { stdout, stderr } = child;
-  if (stdout === null || stderr === null) throw new Error("Headgate has no output");
-  const ended = Promise.all([text(stdout), text(stderr), once(child, "exit")]);
+  if (child.stdout === null || child.stderr === null) throw new Error("Headgate has no output");
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   await meanwhile(() => child.kill("SIGTERM"));
-  const [said, complaint, exit] = await ended;
+  const [stdout, stderr, exit] = await ended;
   expect(exit).toEqual([expectedCode, null]);
   expect(await isDatabaseRunning()).toBe(false);
-  return { said, complaint };
+  return { stdout, stderr };
 }
 
 describe("a first start", () => {
@@ -59,20 +56,20 @@ describe("a first start", () => {
     await once(other.listen(0, "127.0.0.1"), "listening");
     const { port } = other.address() as AddressInfo; // it listens on TCP
     const settings = { HEADGATE_DATA_DIR: join(dataDir.path, "new"), HEADGATE_PORT: String(port) };
-    const { said, complaint } = await outputOf(settings, 1);
+    const { stdout, stderr } = await outputOf(settings, 1);
     other.close();
-    expect(complaint).toContain(
+    expect(stderr).toContain(
       `cannot listen on 127.0.0.1:${port}: another program uses this port (HEADGATE_PORT). Stop it, or set another`,
     );
-    expect(complaint).not.toContain("stop --all"); // no process of this data directory can have the port
-    expect(said).toBe("");
+    expect(stderr).not.toContain("stop --all"); // no process of this data directory can have the port
+    expect(stdout).toBe("");
     expect(existsSync(settings.HEADGATE_DATA_DIR)).toBe(false);
   });
 
   test("ends everything that it started if it is stopped early; the next one prints the token, even if it fails after that", async () => {
     const settings = (): Record<string, string> => ({ HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
     let early: Output | undefined;
-    while (early === undefined || early.said.includes("First run")) {
+    while (early === undefined || early.stdout.includes("First run")) {
       // Try again if the signal came too late: a first run that has printed its token is complete.
       dataDir.remove();
       dataDir = temporaryDataDir();
@@ -85,12 +82,12 @@ describe("a first start", () => {
     }
 
     const proxySocket = join(dataDir.path, "no-folder/proxy.sock");
-    const { said, complaint } = await outputOf({ ...settings(), HEADGATE_PROXY_SOCKET: proxySocket }, 1);
-    expect(complaint).toMatch(/no-folder does not exist/);
-    expect((early.complaint + complaint).match(/"[^"]*migration[^"]*"/g)).toEqual(['"migrations applied"']);
+    const { stdout, stderr } = await outputOf({ ...settings(), HEADGATE_PROXY_SOCKET: proxySocket }, 1);
+    expect(stderr).toMatch(/no-folder does not exist/);
+    expect((early.stderr + stderr).match(/"[^"]*migration[^"]*"/g)).toEqual(['"migrations applied"']);
     const token = readFileSync(join(dataDir.path, "admin-token"), "utf8").trim();
-    expect(said).toMatch(/^First run: the operator is admin@localhost, the token hg_/m);
-    expect(said).toContain(token);
+    expect(stdout).toMatch(/^First run: the operator is admin@localhost, the token hg_/m);
+    expect(stdout).toContain(token);
     for (const name of ["admin-token", "keys"]) expect(statSync(join(dataDir.path, name)).mode & 0o777).toBe(0o600);
   });
 });
@@ -187,6 +184,7 @@ describe("a later start", () => {
   });
 
   test("leaves nothing that admin settings could mistake for a running server", async () => {
+    await headgate.stop();
     const { stdout, stderr } = await admin("settings");
     expect(stderr).toBe(
       `No server runs on ${dataDir.path}. These are the settings that a start from this shell would use.\n`,
@@ -195,7 +193,7 @@ describe("a later start", () => {
     expect(existsSync(runningServer())).toBe(false);
   });
 
-  test("fails if the port is taken, and names the command that ends a holder of an earlier start", async () => {
+  test("fails if the port is taken, and names the command that ends the port holder left by an earlier start", async () => {
     const other = createServer();
     await once(other.listen(0, "127.0.0.1"), "listening");
     const { port } = other.address() as AddressInfo; // it listens on TCP
@@ -215,7 +213,7 @@ describe("a later start", () => {
   });
 });
 
-test("an unknown HEADGATE_ variable is still an error in the settings file", async () => {
+test("an unknown HEADGATE_ variable in the settings file is an error", async () => {
   const file = join(dataDir.path, "settings");
   writeFileSync(file, "HEADGATE_LOG_LEVL=debug\n");
   await expect(startHeadgate(dataDir.path, { HEADGATE_CONFIG: file })).rejects.toThrow(

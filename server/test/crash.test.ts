@@ -7,7 +7,7 @@ import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess }
 
 const PATIENCE = { timeout: 45_000 };
 const dataDir = temporaryDataDir();
-/** Each test goes on with the server of the one before it: a start takes longer than what the tests do. */
+/** Each test continues with the previous test's server, because a start takes longer than a test. */
 let headgate: HeadgateProcess | undefined;
 
 afterAll(async () => {
@@ -45,10 +45,10 @@ test("a client that repeats requests with an idempotency key creates each accoun
 
 describe("nothing acknowledged is lost", () => {
   test("every acknowledged address exists after kill -9 of the server during writes and a restart", async () => {
-    const first = headgate ?? fail();
-    const writers = startWriters(operatorClient(first, dataDir.path), "10.1");
+    headgate ??= await startHeadgate(dataDir.path);
+    const writers = startWriters(operatorClient(headgate, dataDir.path), "10.1");
     await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
-    await first.crash();
+    await headgate.crash();
     await writers.stop();
 
     headgate = await startHeadgate(dataDir.path);
@@ -56,7 +56,8 @@ describe("nothing acknowledged is lost", () => {
   });
 
   test("kill -9 of PostgreSQL during writes leads to 503 until it restarts by itself, and every acknowledged address exists", async () => {
-    const client = operatorClient(headgate ?? fail(), dataDir.path);
+    headgate ??= await startHeadgate(dataDir.path);
+    const client = operatorClient(headgate, dataDir.path);
     const writers = startWriters(client, "10.2");
     await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
     process.kill(postmasterPid(), "SIGKILL");

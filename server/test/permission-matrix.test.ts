@@ -18,7 +18,7 @@ type Outcome = "passes" | 401 | 403 | 404;
 
 interface Knocker {
   who: string;
-  /** Whether the caller depends on the operation. */
+  /** Whether the caller has a role made for this operation's permission. */
   hasRole?: boolean;
   client: (account: AccountClient, permission: TableEntry) => Client | Promise<Client>;
   expected: (permission: TableEntry) => Outcome;
@@ -131,7 +131,7 @@ async function newCaller({ client }: Knocker, permission: TableEntry): Promise<C
 
 const shared = new Map<string, Promise<Caller>>();
 
-/** For requests that must change nothing: all of a knocker have the same account. */
+/** Requests that change nothing share one account per kind of caller. */
 function sharedCaller(knocker: Knocker, permission: TableEntry): Promise<Caller> {
   const key = knocker.hasRole ? `${knocker.who}: ${roleOf(permission)}` : knocker.who;
   const caller = shared.get(key) ?? newCaller(knocker, permission);

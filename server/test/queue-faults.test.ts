@@ -7,19 +7,19 @@ import { createAccountWithAdmin } from "../src/accounts/create-account-with-admi
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { commandFiles } from "../src/commands/execution/command-files.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
-import { getText } from "../src/object-store/object-store.ts";
-import { s3Store } from "../src/object-store/s3/s3-store.ts";
 import { openRunnerClient } from "../src/processes/runner/runner-client.ts";
 import { newKey, writeKeys } from "../src/lib/key-ring.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
-import { relayTo } from "./seaweedfs/relay.ts";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
 import { Client } from "./support/client.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
 import { copyEnd, printReport, submitCopy } from "./support/stub-copy.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+import { submitUnpublished, type UnpublishedResults } from "./support/unpublished-results.ts";
 
+/** For a node that has the database to itself. */
+const ALONE = {};
 /** For nodes that share the database. */
 const SHARED = { DATABASE_URL: "postgres://shared", HEADGATE_COMMANDS_PER_CLUSTER: "6" };
 const seaweedFs = useSeaweedFs();
@@ -29,8 +29,8 @@ let database: TestDatabase;
 let db: Database;
 let account: { accountId: number; token: string };
 const nodes: NodeProcess[] = [];
-/** The last of the node `node`, while it runs: the tests share it, as a start takes longer than most of them. */
-let running: NodeProcess | undefined;
+/** The current process of the node `node`. The tests share it, because a start takes longer than most of them. */
+let running: { readonly node: NodeProcess; readonly settings: Record<string, string> } | undefined;
 
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), "headgate-faults-"));
@@ -96,14 +96,15 @@ async function start(name: string, settings: Record<string, string> = {}): Promi
   return started;
 }
 
-/** The settings apply only if no server is running. */
-async function server(settings?: Record<string, string>): Promise<NodeProcess> {
-  running ??= await start("node", settings);
-  return running;
+/** Ends a server that was started with other settings. */
+async function server(settings: Record<string, string> = ALONE): Promise<NodeProcess> {
+  if (running?.settings !== settings) await end("crash");
+  running ??= { node: await start("node", settings), settings };
+  return running.node;
 }
 
 async function end(how: "crash" | "stop"): Promise<void> {
-  await running?.[how]();
+  await running?.node[how]();
   running = undefined;
 }
 
@@ -136,7 +137,7 @@ const files = (id: number, attempt = 1) => commandFiles(join(base, "node"), acco
 
 describe("when the server is killed", () => {
   const held = new AsyncDisposableStack();
-  /** Each of them waits until `open` is called. */
+  /** Each one waits until its gate is opened. */
   const ids = { endedRun: 0, longRun: 0, endedCopy: 0, longCopy: 0 };
   type Waiting = keyof typeof ids;
   const gate = (name: Waiting): string => join(storage("node"), `${name}-gate`);
@@ -147,11 +148,13 @@ describe("when the server is killed", () => {
     copyEnd({ files: 1, bytes: 7 }),
   );
   let unpublished: UnpublishedResults;
+  let publishing: { token: string };
 
   /** One program and one copy end before the next server starts; the others end after it. */
   beforeAll(async () => {
     const first = await server();
-    unpublished = await submitUnpublished(first, held);
+    publishing = await newAccount("Publishing");
+    unpublished = await submitUnpublished(new Client(first.url, publishing.token), seaweedFs, held);
     for (const name of ["endedRun", "longRun", "endedCopy", "longCopy"] as const) {
       const wait = `while [ ! -e ${gate(name)} ]; do sleep 0.05; done`;
       ids[name] = name.endsWith("Copy")
@@ -167,7 +170,7 @@ describe("when the server is killed", () => {
     const { folder } = files(ids.endedRun);
     const runner = async () => (await runners()).filter(({ commandLine }) => commandLine.includes(folder));
     await vi.waitFor(async () => expect(await runner()).toEqual([]), PATIENCE);
-    await unpublished.comeBack();
+    await unpublished.restoreStore();
     await server();
   });
   afterAll(async () => {
@@ -181,7 +184,7 @@ describe("when the server is killed", () => {
     expect(readFileSync(files(ids.endedRun).output, "utf8")).toBe("begin\nend\n");
   });
 
-  test("a run that outlives it is adopted while it runs, and runs once", async () => {
+  test("a run that outlives the server is adopted while it runs, and runs once", async () => {
     const second = client(await server());
     expect(await second.get(`/commands/${ids.longRun}`)).toMatchObject({ status: "running" });
     open("longRun");
@@ -200,8 +203,8 @@ describe("when the server is killed", () => {
     expectCopied(ids.endedCopy));
 
   test("results and logs that were not published are published by the next server", async () => {
-    const { id, client: publishing, textOf } = unpublished;
-    const again = publishing(await server());
+    const { id, textOf } = unpublished;
+    const again = new Client((await server()).url, publishing.token);
     await expect.poll(() => again.get(`/commands/${id}`), PATIENCE).not.toHaveProperty("publish_error");
     expect([await textOf("results"), await textOf("logs")]).toEqual(["out\n", "err\n"]);
   });
@@ -221,50 +224,6 @@ async function expectCopied(id: number): Promise<void> {
   expect(await db.system.query("select from command_attempt where command_id = $1", [id])).toHaveLength(1);
 }
 
-interface UnpublishedResults {
-  readonly id: number;
-  /** The account that has them. */
-  readonly client: (through: NodeProcess) => Client;
-  /** From now on the store can be reached. */
-  readonly comeBack: () => Promise<void>;
-  /** Reads the text that was published under this name. */
-  readonly textOf: (name: string) => Promise<string>;
-}
-
-/** Runs a command of an account whose store cannot be reached. */
-async function submitUnpublished(through: NodeProcess, held: AsyncDisposableStack): Promise<UnpublishedResults> {
-  const { token } = await newAccount("Publishing");
-  const bucket = await seaweedFs.bucket();
-  const relay = await relayTo(seaweedFs.endpoint);
-  await relay.goAway();
-  const publishing = new Client(through.url, token);
-  const { accessKeyId, secretAccessKey } = seaweedFs.credentials;
-  await publishing.put("/api/v2/accounts", {
-    account: {
-      defloc: `s3://${bucket}`,
-      storage_access_key: accessKeyId,
-      storage_secret_key: secretAccessKey,
-      storage_endpoint: relay.endpoint,
-    },
-  });
-  const submission = { command_type: "SparkCommand", language: "python", program: "echo out; echo err >&2" };
-  const { id, path } = await publishing.post("/commands", submission);
-  expect((await publishing.get(`/commands/${id}?wait_seconds=60`)).status).toBe("done");
-  const failed = async () => expect(await publishing.get(`/commands/${id}`)).toHaveProperty("publish_error");
-  await vi.waitFor(failed, PATIENCE);
-  const store = s3Store({ ...seaweedFs, endpoint: seaweedFs.endpoint, checkAddress: () => null });
-  held.defer(() => store.close());
-  return {
-    id,
-    client: (server) => new Client(server.url, token),
-    comeBack: async () => {
-      await relay.comeBack();
-      held.defer(() => relay.goAway());
-    },
-    textOf: (name) => getText(store, `s3://${bucket}${path}/${name}`, 100),
-  };
-}
-
 describe("without a crash of the server", () => {
   afterEach(endRunners);
 
@@ -281,7 +240,7 @@ describe("without a crash of the server", () => {
   });
 
   test("a run whose runner is killed ends as an error, and its driver is gone too", async () => {
-    const only = await server();
+    const only = await server(SHARED);
     const id = await submitProgram(client(only), "sleep 301.5");
     await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
     const drivers = async () => (await listProcesses()).filter(({ commandLine }) => commandLine === "sleep 301.5");
@@ -293,7 +252,7 @@ describe("without a crash of the server", () => {
   });
 
   test("with retry a lost run is followed by another attempt", async () => {
-    const only = await server();
+    const only = await server(SHARED);
     const id = await submitProgram(client(only), '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
     await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
     process.kill(await onlyRunner(), "SIGKILL");
@@ -302,7 +261,7 @@ describe("without a crash of the server", () => {
   });
 
   test("two nodes on one database run each command once", async () => {
-    rmSync(join(storage("node"), "journal"), { force: true }); // of earlier runs
+    rmSync(join(storage("node"), "journal"), { force: true }); // written by earlier tests
     const pair = [await server(SHARED), await start("two", SHARED)];
     const program = "echo $COMMAND >> $JOURNAL; sleep 0.1";
     const through = (index: number): NodeProcess => pair[index % 2] ?? fail();

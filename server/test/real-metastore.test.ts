@@ -1,6 +1,6 @@
 /**
- * All tests that need a real metastore and do not break it share one, because its start takes seconds of CPU time. They
- * are in `real-metastore/`, and run in the order below: some compare whole tables of the metastore, or list all of its
+ * The tests of `npm test` that need a real metastore and do not break it share one, because its start takes seconds of
+ * CPU time. They are in `real-metastore/`, and run in the order below: some compare whole tables of the metastore, or list all of its
  * databases, and must not see data of the other tests.
  */
 import { beforeAll, describe } from "vitest";

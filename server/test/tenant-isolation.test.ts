@@ -102,7 +102,9 @@ describe("a copy", () => {
     expect(done.status, done.log).toBe("done");
     expect(readdirSync(join(own.storage, "copied-own"))).toEqual(["own-object.py"]);
     // A copy is expensive. Other spellings of the same locations are tried only in `npm run test:full`.
-    const probes = locationProbes(own, victim).filter(({ isSpelling }) => isExhaustive || !isSpelling);
+    const probes = locationProbes(own, victim).filter(
+      ({ isAlternativeSpelling }) => isExhaustive || !isAlternativeSpelling,
+    );
     const sources = probes.map((probe, at) => ({
       ...probe,
       fields: (uri: string) => ({ src: uri, dest: target(`from-${at}`) }),
@@ -309,9 +311,8 @@ const FOREIGN_ID = 54_321;
 const UNKNOWN_ID = 98_765;
 
 /**
- * Lets the other account's last object of every kind get the same id, so that one probe tries all kinds: the account
- * gets as many objects as the first one, which has used the sequences from 1 on. An object with another id only costs a
- * probe of its own.
+ * Gives the other account's last object of every kind the same id, so that one probe covers all kinds. This works because
+ * both accounts create the same number of objects. An object with another id gets a probe of its own.
  */
 async function alignIds(): Promise<void> {
   await given.app.services.db.asSystem((tx) =>

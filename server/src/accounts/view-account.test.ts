@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { useSharedServer } from "../../test/support/given.ts";
+import { useServer, useSharedServer } from "../../test/support/given.ts";
 import { setAccountRole } from "./set-account-role.ts";
 
 const given = useSharedServer();
@@ -54,11 +54,15 @@ describe("GET account (v1.2)", () => {
       account.accountId,
     );
   });
+});
+
+describe("on a server without other requests", () => {
+  const quiet = useServer();
 
   test("takes one round trip to the database besides the caller's check", async () => {
-    const account = await given.account();
+    const account = await quiet.account();
     await account.get("/account"); // records the login, once
-    const { db } = given.app.services;
+    const { db } = quiet.app.services;
     const unnoted = "select from membership where account_id = $1 and last_login is null";
     await expect.poll(() => db.system.query(unnoted, [account.accountId])).toEqual([]);
     const before = db.stats().roundTrips;

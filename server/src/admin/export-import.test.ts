@@ -11,7 +11,7 @@ import {
   NASTY,
   PASSPHRASE,
   useExportedInstallation,
-  withFastKeys,
+  withCheapScrypt,
 } from "../../test/support/exported-installation.ts";
 import { testConfig } from "../../test/support/given.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
@@ -244,7 +244,7 @@ test("an export never overwrites a file, and leaves none if it is refused", asyn
     adminHere({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir }).refused("export", `${file}-2`),
   ]);
   const nowhere = await source.refused("export", join(folder, "missing", "backup.age"));
-  const keyless = await withFastKeys(() =>
+  const keyless = await withCheapScrypt(() =>
     source.with({ HEADGATE_KEY_FILE: join(folder, "no-keys") }).refused("export", `${file}-3`),
   );
   expect(nowhere).toMatch(/^ENOENT.*missing/);

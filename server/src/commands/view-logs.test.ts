@@ -110,7 +110,7 @@ describe("GET commands/<id>/logs", () => {
     }
   });
 
-  test("is refused when the log was removed, like error_logs, and never follows a link in its place", async () => {
+  test("logs and error_logs are refused when the log was removed, and never follow a link in its place", async () => {
     const account = await given.account();
     const id = await runProgram(account, "echo x >&2");
     const { log } = commandFiles(given.dataDir, account.accountId, id).attempt(1);

@@ -48,7 +48,7 @@ export function limitConnections(server: Server, maxConnections: number): Connec
   const setRequest = (connection: Connection, request: IncomingMessage | undefined): void => {
     const owned = owners.get(connection.owner);
     owned?.delete(connection);
-    owned?.add(connection); // keeps the order of the last changes
+    owned?.add(connection); // moves it to the end: the set is ordered by last change
     connection.request = request;
     connection.changedAt = changes++;
   };
@@ -76,7 +76,7 @@ export function limitConnections(server: Server, maxConnections: number): Connec
     if (connection === undefined) return;
     setRequest(connection, request);
     response.once("close", () => {
-      const isCurrent = connection.request === request; // or else a pipelined one is being handled
+      const isCurrent = connection.request === request; // otherwise a pipelined request is already being handled
       if (open.has(socket) && isCurrent) setRequest(connection, undefined);
     });
   });

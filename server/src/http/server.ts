@@ -72,7 +72,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     const text = JSON.stringify(isApi(request) ? prefix.outgoing(body) : body);
     reply
       .code(status)
-      // Again, because a refused request may not have reached the hook below.
+      // Set again, because a request can be refused before it reaches the hook below.
       .headers({ ...COMMON_HEADERS, "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
       .type("application/json; charset=utf-8")
       .serializer(String);

@@ -77,7 +77,7 @@ export function useExportedInstallation(): ExportedInstallation {
     deletedId = (await given.account()).accountId;
     await system.query("delete from account where id = $1", [deletedId]);
     await fillCatalog();
-    await withFastKeys(() => source.run("export", file));
+    await withCheapScrypt(() => source.run("export", file));
   });
   afterAll(async () => {
     await Promise.all(databases.map((database) => database.drop()));
@@ -141,8 +141,11 @@ export function useExportedInstallation(): ExportedInstallation {
   };
 }
 
-/** Files that are sealed meanwhile open at once. Their keys would otherwise cost two seconds of CPU time per opening. */
-export async function withFastKeys<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Seals files with a cheap scrypt setting during `work`; deriving the real key takes two seconds of CPU time at each
+ * opening.
+ */
+export async function withCheapScrypt<T>(work: () => Promise<T>): Promise<T> {
   // oxlint-disable-next-line typescript/unbound-method -- called with its object below
   const original = Encrypter.prototype.setPassphrase;
   const spy = vi.spyOn(Encrypter.prototype, "setPassphrase").mockImplementation(function (this: Encrypter, passphrase) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PoolConfig } from "pg";
 import { pino } from "pino";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { mintToken, tokenSha256 } from "../../src/access/token.ts";
 import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
@@ -29,7 +29,7 @@ export interface Given {
   readonly dataDir: string;
   /** A new account; the client is its first system-admin. */
   account(options?: AccountOptions): Promise<AccountClient>;
-  /** The first account's operator. */
+  /** An operator, in an account of its own. */
   operator(): Promise<AccountClient>;
   /** Another user of the account. */
   member(account: AccountClient, options?: MemberOptions): Promise<MemberClient>;
@@ -104,30 +104,31 @@ export function useServer(options: ServerOptions = {}): Given {
     running = await startServer(options);
   });
   afterAll(async () => {
-    if (running === undefined) return;
-    await running.app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
-    await running.database.drop();
-    rmSync(running.dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
+    if (running !== undefined) await stopServer(running);
   });
   return givenOn(() => running);
 }
 
-/** Started by the first file that uses it. It ends with its worker. */
-let shared: Promise<RunningServer> | undefined;
+/** Started by the first file that uses it, and stopped when its worker has no more files. */
+const sharing = test.extend(
+  "server",
+  { scope: "worker" },
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads there which fixtures this one needs
+  async ({}, { onCleanup }): Promise<RunningServer> => {
+    const server = await startServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
+    onCleanup(() => stopServer(server));
+    return server;
+  },
+);
 
 /**
- * The server that files of the same worker share, because starting one costs more than most tests: only for tests that
- * look at nothing but their own accounts, and leave nothing waiting for a lock. It does not limit how many requests a
- * client may send. `test-order.ts` lets these files run last, so that the server is not idle while others run.
+ * One server for all test files of the same worker, because starting one takes longer than most tests. Use it only for
+ * tests that read nothing but their own accounts and leave no lock waiting. Its rate limits are off.
  */
 export function useSharedServer(): Given {
   let running: RunningServer | undefined;
-  beforeAll(async () => {
-    shared ??= startServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
-    running = await shared.catch((error: unknown) => {
-      shared = undefined; // the next file tries again
-      throw error;
-    });
+  sharing.beforeAll(({ server }) => {
+    running = server;
   });
   return givenOn(() => running);
 }
@@ -139,8 +140,11 @@ async function startServer({
   isIsolated = true,
   ...otherOptions
 }: ServerOptions): Promise<RunningServer> {
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => removeDataDir(dataDir));
   chmodSync(dataDir, 0o711); // if the tests run as root, programs have the account's uid
   const database = await cloneDatabase();
+  undo.defer(() => database.drop());
   const config = testConfig(dataDir, settings);
   writeKeys(config.keyFile, [newKey([])]);
   const app = await startApp({
@@ -150,7 +154,18 @@ async function startServer({
     log: pino({ level: process.env.TEST_LOG ?? "silent" }),
     isIsolated,
   });
+  undo.move(); // only a failed start is undone here
   return { app, database, dataDir };
+}
+
+async function stopServer({ app, database, dataDir }: RunningServer): Promise<void> {
+  await app.stop(AbortSignal.abort()); // without waiting for connections that a test left open
+  await database.drop();
+  removeDataDir(dataDir);
+}
+
+function removeDataDir(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
 }
 
 function givenOn(current: () => RunningServer | undefined): Given {

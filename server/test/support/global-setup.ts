@@ -16,7 +16,7 @@ import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
-/** One real PostgreSQL for the whole run, with a migrated template from which every test file clones its database. */
+/** One real PostgreSQL for the whole run, with a migrated template from which every server gets its database. */
 export const TEMPLATE = "headgate_template";
 
 /**

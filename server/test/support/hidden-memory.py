@@ -1,6 +1,6 @@
-"""Takes 260 MiB, twice the limit of its test, in a way that does not show as memory of its processes.
+"""Allocates 260 MiB, twice the limit that the test sets, in a way that does not show as memory of its processes.
 
-Then it waits to be ended. The first argument names the way.
+Then waits until it is killed. The first argument names the way.
 """
 
 import ctypes

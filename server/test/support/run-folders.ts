@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 export interface RunFolders {
   /** For files that a program in a sandbox has to see: the sandbox hides the machine's temporary folder. */
   readonly outsideTmp: string;
-  /** For PostgreSQL: each test file copies a database of a thousand files, which is faster in memory. */
+  /** For PostgreSQL: every server has a copy of a database of a thousand files, which is faster in memory. */
   readonly database: string;
   remove(): void;
 }

@@ -213,8 +213,8 @@ function inputOf({ name, takes, body }: Form): ProbedInput {
 
 /** A way to write a location in the other account's storage. */
 interface LocationProbe extends Probe {
-  /** Whether it only spells the URI of another way differently. */
-  isSpelling: boolean;
+  /** Whether it only spells one of the other locations differently. */
+  isAlternativeSpelling: boolean;
 }
 
 /**
@@ -236,13 +236,13 @@ export function locationProbes(own: Tenant, other: Tenant): LocationProbe[] {
     `${other.storage}/${file}`,
     `file://${own.storage}//${"../".repeat(2)}${other.account.accountId}/storage/${file}`,
   ];
-  const probesOf = (uris: typeof ways, isSpelling: boolean): LocationProbe[] => {
+  const probesOf = (uris: typeof ways, isAlternativeSpelling: boolean): LocationProbe[] => {
     const unknown = uris("absent-object.py");
     return uris("victim-object.py").map((foreign, at) => ({
       kinds: ["location"],
       foreign,
       unknown: unknown[at] ?? "",
-      isSpelling,
+      isAlternativeSpelling,
     }));
   };
   return [...probesOf(ways, false), ...probesOf(spellings, true)];

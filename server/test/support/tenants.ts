@@ -8,7 +8,7 @@ import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
 /**
  * An account that has one of everything. Each object is named after the account, so that a leak shows by the name. One
- * object of every kind that has a name of its own has the name `‹account›_name`.
+ * object of every named kind is called `‹account›_name`.
  */
 export interface Tenant {
   account: AccountClient;

@@ -3,7 +3,7 @@
  *
  * 1. Files that start servers as processes, because these take longest.
  * 2. Files that need Spark, after half of the others, so that Spark is set up meanwhile in a first run.
- * 3. Files that share a server, last, so that it is not idle beside others.
+ * 3. Files that share a server run last, so that no shared server sits idle.
  *
  * Without stored durations, larger files of each kind run first, so that no worker is left alone with a long one.
  */
@@ -17,7 +17,7 @@ export class SparkInTheMiddle extends BaseSequencer {
       const needing = sorted.filter(({ moduleId }) => needsSpark(moduleId));
       const rest = sorted.filter((file) => !needing.includes(file));
       const starting = rest.filter(({ moduleId }) => startsServers(moduleId));
-      const sharing = rest.filter(({ moduleId }) => sharesServer(moduleId));
+      const sharing = rest.filter((file) => !starting.includes(file) && sharesServer(file.moduleId));
       const alone = rest.filter((file) => !starting.includes(file) && !sharing.includes(file));
       const others = [...starting, ...alone, ...sharing];
       const half = Math.ceil(others.length / 2);
@@ -33,7 +33,7 @@ export function needsSpark(path: string): boolean {
 
 /** Without a stored duration the order goes by size, but such a file takes long even if it is short. */
 function startsServers(path: string): boolean {
-  return /(node-process|headgate-process|stub-installation|scratch-cluster|scratch-metastore|own-spark|use-nodes|run-chaos)\.ts"/.test(
+  return /(node-process|headgate-process|stub-installation|scratch-cluster|scratch-metastore|own-spark|use-nodes|three-nodes|run-chaos)\.ts"/.test(
     readFileSync(path, "utf8"),
   );
 }

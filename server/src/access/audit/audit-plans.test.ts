@@ -1,11 +1,12 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { buffersOf, explainedPlans, nodesOf, type PlanNode } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { listAuditEvents, type AuditFilter } from "./store.ts";
 
 /** A filtered page reads a few blocks, however many events the account has. */
-const EVENTS = 20_000;
+const EVENTS = isExhaustive ? 100_000 : 20_000;
 const MAX_BUFFERS = 120;
 
 let database: TestDatabase;

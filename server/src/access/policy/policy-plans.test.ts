@@ -1,6 +1,7 @@
 /** The work for a caller grows with the policies that name them, not with all rules of the account. */
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { buffersOf, explainedPlans, nodesOf, type PlanNode } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { listClusters } from "../../clusters/store/cluster.ts";
@@ -9,7 +10,7 @@ import { listRows } from "../../notebooks/store/list-readable.ts";
 import { mayReadSomething } from "./store.ts";
 
 const CLUSTERS = 100;
-const RULES_OF_EACH = 300;
+const RULES_OF_EACH = isExhaustive ? 1000 : 300;
 const MAX_BUFFERS = 150;
 const CALLER = { membershipId: 7_000_001, groupIds: [7_000_002, 7_000_003] };
 

@@ -1,14 +1,15 @@
 /** Every node runs these statements every few seconds. Their cost must depend only on the clusters that are up. */
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { buffersOf, explainedPlans } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import type { Queryable } from "../../db/database.ts";
 import { listIdle, listWork } from "./lifecycle.ts";
 
-const CLUSTERS = 8000;
-const COMMANDS = 10_000;
-const UP = 5;
+const CLUSTERS = isExhaustive ? 20_000 : 8000;
+const COMMANDS = isExhaustive ? 50_000 : 10_000;
+const UP = isExhaustive ? 20 : 5;
 const BUFFERS_A_CLUSTER = 12;
 
 let database: TestDatabase;

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { copyEnd, printReport, submitCopy, withStubCopies } from "../../../test/support/stub-copy.ts";
 import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
@@ -144,11 +145,13 @@ test.concurrent("a copy ends as error at the first check after its timeout", asy
 
 test.concurrent("attempts share a folder for their journal, which is removed when the command has ended", async () => {
   const account = await given.account();
+  const attempts = isExhaustive ? 3 : 2;
   const folder = `$(sed -n 's/.*"journalFolder":"\\([^"]*\\)".*/\\1/p' "$REQUEST")`;
-  const script = `cd ${folder}; cat journal >&2; echo attempt >> journal; [ $(wc -l < journal) = 2 ] || exit 1; ${printReport(copyEnd())}`;
-  const id = await submitCopy(account, script, { retry: 1, retry_delay: 0 });
+  const script = `cd ${folder}; cat journal >&2; echo attempt >> journal; [ $(wc -l < journal) = ${attempts} ] || exit 1; ${printReport(copyEnd())}`;
+  const id = await submitCopy(account, script, { retry: attempts - 1, retry_delay: 0 });
   expect(await waitForCommandEnd(account, id)).toMatchObject({ status: "done" });
-  expect((await logOf(account, id)).match(/^attempt$/gm)).toHaveLength(1);
+  // Each attempt shows the lines of those before it.
+  expect((await logOf(account, id)).match(/^attempt$/gm)).toHaveLength((attempts * (attempts - 1)) / 2);
   await eventually(() => expect(existsSync(journalOf(account, id))).toBe(false));
   await eventually(() => expect(openCopies()).not.toContain(`${account.accountId}-${id}`));
 });
@@ -178,7 +181,7 @@ test.concurrent("an attempt on another node than the first one fails and says wh
   expect(row?.cause).toContain(`the journal of the first attempt is on node ${other}`);
 });
 
-test.concurrent("a copy without files succeeds, although its cluster is DOWN or one of the type connect", async () => {
+test.concurrent("a copy without files succeeds, even if its cluster is DOWN or of type connect", async () => {
   const account = await given.account();
   await account.put("/api/v2/clusters/default/state", { state: "terminate" });
   const engine = { type: "connect", url: "sc://connect.example.com:15002" };
@@ -252,7 +255,7 @@ test.concurrent("a copy of another account is not found", async () => {
   for (const path of ["", "/results", "/logs", "/jobs"]) await mine.get(`/commands/${id}${path}`).refused(404);
 });
 
-test("the job of a continued copy has the files of all attempts, and the metrics count only those of the last one", async () => {
+test("the job of a continued copy has the files of all attempts, and the metrics count only those of the last attempt", async () => {
   const account = await given.account();
   const count = async (name: string): Promise<number> => {
     const { text } = await given.anonymous().get("/metrics").reply();

@@ -196,8 +196,8 @@ export function publishedText(storage: AccountStorage): PublishedText {
 }
 
 /**
- * The object may be gone since it was found, or the account may have another storage. Then the text is forgotten, and the
- * next request looks for it again.
+ * The object may have been deleted since it was found, or the account may use another storage now. The cached entry is
+ * dropped, and the next request looks the object up again.
  */
 async function* readPublished(text: TextPart, range: [number, number], forget: () => void): AsyncGenerator<Buffer> {
   try {
@@ -205,7 +205,7 @@ async function* readPublished(text: TextPart, range: [number, number], forget: (
   } catch (error) {
     forget();
     if (!(error instanceof ObjectStoreError)) throw error;
-    const message = `The text cannot be read from the account's storage (${error.message}); try again.`;
+    const message = `The log or result cannot be read from the account's storage (${error.message}); try again.`;
     throw new Fault("unavailable", message, { retryAfterSeconds: 1, cause: error });
   }
 }

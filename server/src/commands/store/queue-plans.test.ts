@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, escapeLiteral } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isExhaustive } from "../../../test/support/exhaustive.ts";
 import { buffersOf, explainedPlan, nodesOf, type PlanNode } from "../../../test/support/explained-plans.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { createAccountWithAdmin } from "../../accounts/create-account-with-admin.ts";
@@ -22,7 +23,8 @@ import {
 } from "./queue.ts";
 import { claim, listAbandoned, listStranded, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
 
-const ENDED = 40_000;
+const ENDED = isExhaustive ? 200_000 : 40_000;
+const UNPUBLISHED = isExhaustive ? 50_000 : 10_000;
 /** An update writes into every index of the table. */
 const FEW_BUFFERS = 80;
 /** Each candidate costs one lookup by an index of `command` and possibly one by an index of `cluster`. */
@@ -83,7 +85,7 @@ async function fill(): Promise<void> {
     await client.query(`alter table command drop constraint command_${column}_id_fkey`);
   }
   await insertCommands(ENDED, "done", null);
-  await insertUnpublished(10_000);
+  await insertUnpublished(UNPUBLISHED);
   await insertCommands(20, "waiting", null);
   await insertCommands(10, "running", own);
   await insertCommands(10, "running", silent);

@@ -26,12 +26,12 @@ describe("$name$", () => {
 
   test("is not filled beyond the limit", () => {
     const long = new Map([["a", "x".repeat(60_000)]]);
-    // 600 MB: more than fits into a string, so it cannot be built before it is counted.
+    // The result would have 600 MB, more than a string can hold, so the size must be checked before the text is built.
     expect(() => fillMacros("$a$".repeat(10_000), long, "program", 1_000_000)).toThrow(/program must have at most/);
   });
 });
 
-/** Each of them costs a sandbox process. */
+/** Each one uses up a sandbox process. */
 const slowRefusals: [unknown, RegExp][] = isExhaustive
   ? [
       [[{ a: "null" }], /^macros\.a cannot be evaluated/],

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
@@ -9,6 +9,7 @@ import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
 import { javaBelow } from "../../../test/support/java-process.ts";
 import { listeningSockets } from "../../../test/support/listening-sockets.ts";
 import { answerTo } from "../../../test/support/raw-answer.ts";
+import { startRogueMetastore, startRoguePostgres, type RoguePostgres } from "../../../test/support/rogue-servers.ts";
 import { useScratchMetastore } from "../../../test/support/scratch-metastore.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { renderCall } from "../hive-thrift/codec/message.ts";
@@ -54,30 +55,19 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   it("is distinguished from another process on its port, which learns nothing about the secret", async () => {
-    const heard: Buffer[] = [];
-    const rogue = createServer((socket) => {
-      socket
-        .on("error", () => undefined)
-        .on("data", (chunk) => {
-          heard.push(chunk);
-          socket.write(saslMessage(2, 'realm="default",nonce="bm9uY2U=",qop="auth",charset=utf-8,algorithm=md5-sess'));
-          socket.write(saslMessage(5, `rspauth=${"0".repeat(32)}`));
-        });
-    });
-    await once(rogue.listen(0, "127.0.0.1"), "listening");
-    const { port: taken } = rogue.address() as AddressInfo; // it listens on TCP
+    const rogue = await startRogueMetastore();
     try {
-      expect(await probeMetastore(taken, secret, soon())).toBe(false);
-      const client = new HiveClient({ ...metastore.clientOptions(), port: taken });
+      expect(await probeMetastore(rogue.port, secret, soon())).toBe(false);
+      const client = new HiveClient({ ...metastore.clientOptions(), port: rogue.port });
       await expect(client.databaseNames(soon())).rejects.toThrow("did not prove that it knows the shared secret");
-      const all = Buffer.concat(heard).toString("latin1");
+      const all = rogue.received.join("");
       expect(all).toContain("DIGEST-MD5");
       expect(all).toContain("response=");
       for (const form of [secret, Buffer.from(secret).toString("base64"), "get_all_databases"]) {
         expect(all).not.toContain(form);
       }
     } finally {
-      await once(rogue.close(), "close");
+      await rogue.stop();
     }
   });
 
@@ -198,7 +188,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       }
     }
 
-    it("becomes ready when that client connects, even if a silent one has connected before", async () => {
+    it("becomes ready when that client connects, even if a silent client connected first", async () => {
       const [port, otherPort] = [await freePort(), await freePort()];
       const waiting = await metastore.start({ port, firstClientWaitMs: LONG_MS });
       const other = await metastore.start({ port: otherPort, firstClientWaitMs: LONG_MS });
@@ -209,6 +199,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       expect(await waiting.port()).toBeUndefined();
       expect(await databasesAt(port)).toEqual(["default"]);
       expect(await metastore.ready(waiting)).toBe(port);
+      await Promise.all([waiting.stop(), other.stop()]); // the outage below must see the connections of one metastore
     });
 
     it("becomes ready when it has waited long enough, on another port if a metastore on the same database uses the requested one", async () => {
@@ -256,7 +247,8 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     ]);
     const tried = vi.waitUntil(() => outage.received.length >= 32, { timeout: 60_000 });
     await Promise.race([answers, tried]);
-    await outage.end();
+    await outage.stop();
+    await metastore.startPostgres();
     expect(outage.received.join("")).toContain(metastore.postgres.user);
     expect(outage.received.join("")).not.toContain(metastore.postgres.password);
     expect(outage.afterWelcome).toEqual([]);
@@ -284,33 +276,10 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   /** Like `pg_ctl stop -m immediate`. A rogue server then listens on the port and asks for passwords. */
-  async function stopPostgres(): Promise<{ received: string[]; afterWelcome: string[]; end(): Promise<void> }> {
+  async function stopPostgres(): Promise<RoguePostgres> {
     process.kill((await metastore.cluster.postmasterPid()) ?? 0, "SIGQUIT");
     await metastore.cluster.stop();
-    const received: string[] = [];
-    const afterWelcome: string[] = [];
-    let connections = 0;
-    const server = createServer((socket) => {
-      const asksForPassword = (connections += 1) % 2 === 0;
-      let isAnswered = false;
-      socket
-        .on("error", () => undefined)
-        .on("data", (chunk) => {
-          received.push(chunk.toString("latin1"));
-          if (isAnswered && !asksForPassword) afterWelcome.push(chunk.toString("latin1"));
-          socket.write(asksForPassword ? ASK_FOR_PASSWORD : WELCOME);
-          isAnswered = true;
-        });
-    });
-    await once(server.listen(metastore.postgres.port, "127.0.0.1"), "listening");
-    return {
-      received,
-      afterWelcome,
-      async end() {
-        await once(server.close(), "close");
-        await metastore.startPostgres();
-      },
-    };
+    return startRoguePostgres(metastore.postgres.port);
   }
 });
 
@@ -320,12 +289,6 @@ async function connectTo(port: number): Promise<Socket> {
   return socket.on("error", () => undefined);
 }
 
-function saslMessage(status: number, text: string): Buffer {
-  const head = Buffer.from([status, 0, 0, 0, 0]);
-  head.writeUInt32BE(text.length, 1);
-  return Buffer.concat([head, Buffer.from(text)]);
-}
-
 /** Waits until the connections are closed. */
 const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
@@ -333,13 +296,3 @@ const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_act
 function soon(): AbortSignal {
   return AbortSignal.timeout(60_000);
 }
-
-/** Messages in PostgreSQL's protocol. */
-const ASK_FOR_PASSWORD = Buffer.from("520000000800000003", "hex");
-const WELCOME = Buffer.concat([
-  Buffer.from("520000000800000000", "hex"), // AuthenticationOk
-  ...["server_version\x0017.0\0", "client_encoding\0UTF8\0"].map((status) =>
-    Buffer.concat([Buffer.from([0x53, 0, 0, 0, status.length + 4]), Buffer.from(status)]),
-  ),
-  Buffer.from("5a0000000549", "hex"), // ReadyForQuery
-]);

@@ -41,8 +41,8 @@ describe("macros evaluate to their values:", () => {
   });
 });
 
-describe("an interpreter", () => {
-  // In this process: after every failure the sandbox starts a new process.
+describe("the interpreter", () => {
+  // Evaluated in this process, because the sandbox starts a new process after each failure.
   test.each([
     "1 +",
     "unknown",
