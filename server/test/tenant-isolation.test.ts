@@ -292,7 +292,10 @@ function comparable({ status, text }: Reply, asked: string): { status: number; t
     status,
     text: withoutAsked(text, asked)
       .replaceAll(/probe-\d{6}/g, "<name>")
-      .replaceAll(/"(id|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g, '"$1":"<new>"')
+      .replaceAll(
+        /"(id|etag|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g,
+        '"$1":"<new>"',
+      )
       .replaceAll(/"submit_time":\d+/g, '"submit_time":"<new>"')
       .replaceAll(/"waiting_reason":"[^"]*"/g, '"waiting_reason":"<of the moment>"')
       .replaceAll(/commands\/\d+\//g, "commands/<new>/")
