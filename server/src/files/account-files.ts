@@ -47,6 +47,8 @@ export interface OpenFiles {
   /** The path of a key that the store has listed. */
   readonly pathOf: (key: string) => string;
   readonly keyOf: (path: string) => string;
+  /** Whether paths are those of folders and files; keys of S3 can be any text. */
+  readonly hasFolders: boolean;
   /** The store has accepted the account's keys. */
   readonly noteWorks: () => Promise<void>;
   readonly noteUnfinished: (unfinished: UnfinishedPut) => Promise<EndUpload>;
@@ -62,7 +64,7 @@ export function accountFiles(options: AccountFilesOptions): AccountFiles {
       return await work(await openFiles(options, accountId, opened), close);
     } catch (error) {
       await close();
-      throw fileFault(error);
+      throw isAborted(error) ? ended() : fileFault(error);
     }
   };
   return {
@@ -74,6 +76,15 @@ export function accountFiles(options: AccountFilesOptions): AccountFiles {
         return result;
       }),
   };
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}
+
+/** If the client has left, nobody sees this. */
+function ended(): Fault {
+  return new Fault("unavailable", "The server is being stopped. Try again later.", { retryAfterSeconds: 10 });
 }
 
 async function openFiles(
@@ -94,6 +105,7 @@ async function openFiles(
     store,
     uriOf,
     keyOf: (path) => below(base, path).key,
+    hasFolders: scheme !== "s3",
     pathOf: (key) => key.slice(base.key.length),
     noteWorks: async () => (scheme === "s3" ? opened.noteKeysWork() : undefined),
     noteUnfinished: (unfinished) => uploads.note(accountId, unfinished),

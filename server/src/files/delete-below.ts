@@ -45,7 +45,8 @@ export async function deleteBelow(
       if (!(await removeFolders(inner))) return false;
     }
     if (deleted.folders >= MAX_DELETED) return false;
-    if (await store.removeFolder(uri, { signal })) deleted.folders += 1;
-    return true;
+    const outcome = await store.removeFolder(uri, { signal });
+    if (outcome === "removed") deleted.folders += 1;
+    return outcome !== "left";
   }
 }

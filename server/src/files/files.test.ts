@@ -171,6 +171,13 @@ describe("a condition", () => {
     }
   });
 
+  test.each(["If-None-Match", "Content-Range"])("that is not supported (%s) stores nothing", async (name) => {
+    const account = await given.account();
+    const reply = await upload(account, "file", "x", { [name]: "*" });
+    expect(reply.body.error).toEqual({ error_code: 422, error_message: `${name} cannot be used in an upload` });
+    expect((await account.get(FILES)).files).toEqual([]);
+  });
+
   test("lets only one of many concurrent uploads replace the file", async () => {
     const account = await given.account();
     const { etag } = (await upload(account, "file", "old")).body;

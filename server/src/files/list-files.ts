@@ -50,9 +50,10 @@ export const listFiles = operation({
   async handle({ query, caller, endingSignal }, services: WithAccountFiles) {
     const { prefix = "", delimiter, after, per_page: limit = DEFAULT_PER_PAGE } = query;
     checkBeginning("prefix", prefix);
-    if (after !== undefined) checkBeginning("after", after);
     const signal = endingSignal();
-    return services.accountFiles.use(caller.accountId, async ({ store, uriOf, keyOf, pathOf, noteWorks }) => {
+    return services.accountFiles.use(caller.accountId, async (storage) => {
+      const { store, uriOf, keyOf, pathOf, noteWorks, hasFolders } = storage;
+      if (after !== undefined && hasFolders) checkBeginning("after", after);
       const from = after === undefined ? undefined : keyOf(after);
       const page = await store.page(uriOf(prefix), { delimiter, after: from, limit, signal });
       await noteWorks();

@@ -1,6 +1,7 @@
 import { missingPermission } from "../access/permission.ts";
 import { operation } from "../access/operation.ts";
 import type { RequestContext } from "../http/endpoint.ts";
+import { invalid } from "../lib/fault.ts";
 import type { StoredPut } from "../object-store/object-store.ts";
 import type { DiskReservation, OpenFiles, WithAccountFiles } from "./account-files.ts";
 import { FileObject, fileObject, FileParams, mayUseFiles } from "./file.ts";
@@ -8,6 +9,8 @@ import { expectedEtag, IF_MATCH } from "./if-match.ts";
 import { pathInUrl } from "./file-path.ts";
 import type { EndUpload } from "./unfinished-uploads.ts";
 
+/** To ignore them would store other contents than the client means, or replace a file that it wants to keep. */
+const REFUSED_HEADERS = ["Content-Range", "If-None-Match"];
 const REPLACING = mayUseFiles("file:update");
 
 export const uploadFile = operation({
@@ -32,6 +35,9 @@ export const uploadFile = operation({
     const refusal = missingPermission(REPLACING, caller);
     if (refusal !== undefined) throw deny(refusal);
     const ifMatch = expectedEtag(header("If-Match"));
+    for (const name of REFUSED_HEADERS) {
+      if (header(name) !== undefined) throw invalid(name, "cannot be used in an upload");
+    }
     requireSlot("stream");
     const signal = endingSignal();
     return services.accountFiles.use(caller.accountId, async (files) => {

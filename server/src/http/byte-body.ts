@@ -95,6 +95,7 @@ export function incomingBytes(
   const onClose = (): void => {
     if (!raw.complete) stream.destroy(incompleteRequest(undefined));
   };
+  stream.on("error", () => undefined); // its reader gets the error, also if it begins to read later
   raw.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   raw.pause();
   if (raw.destroyed) onClose();

@@ -30,8 +30,8 @@ export interface ObjectStore {
   /** Succeeds if the object does not exist. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
-  /** Removes a folder that is empty and does nothing with any other. False: it still exists. S3 has no empty folders. */
-  removeFolder(uri: string, options?: CallOptions): Promise<boolean>;
+  /** Removes a folder that is empty, and leaves any other. S3 has no empty folders. */
+  removeFolder(uri: string, options?: CallOptions): Promise<"removed" | "left" | "missing">;
   /** Removes what a killed process has left of a `put`. Succeeds if there is nothing. */
   discard(unfinished: UnfinishedPut, options?: CallOptions): Promise<void>;
   /** Closes idle and pending connections now, and the others when their bodies end. */

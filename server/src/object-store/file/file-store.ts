@@ -173,12 +173,12 @@ async function remove(root: string, file: FilePath, { signal }: CallOptions): Pr
   }
 }
 
-async function removeFolder(root: string, file: FilePath): Promise<boolean> {
+async function removeFolder(root: string, file: FilePath): Promise<"removed" | "left" | "missing"> {
   try {
     await inFolder(root, file, (folder) => rmdir(folder.entry(file.name)));
-    return true;
+    return "removed";
   } catch (error) {
-    return error instanceof ObjectStoreError && error.kind === "missing";
+    return error instanceof ObjectStoreError && error.kind === "missing" ? "missing" : "left";
   }
 }
 

@@ -119,10 +119,11 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
     },
     async removeFolder(text, { signal } = {}) {
       const file = { ...fileOf(text), signal };
+      if ((await findFile(client, file))?.kind !== "folder") return "missing";
       const removal = { ...file, method: "DELETE", operation: "DELETE", query: { recursive: "false" } } as const;
       // HDFS refuses one that is not empty.
       await client.document(removal).catch(() => undefined);
-      return (await findFile(client, file)) === undefined;
+      return (await findFile(client, file)) === undefined ? "removed" : "left";
     },
     async deleteOnce(text, { signal } = {}) {
       await client.document({ ...fileOf(text), signal, method: "DELETE", operation: "DELETE", isSentOnce: true });

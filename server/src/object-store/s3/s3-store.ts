@@ -32,7 +32,7 @@ export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimi
 
 const defaults = {
   ...DEFAULT_AGENT_LIMITS,
-  partSizeBytes: 8 * 1024 * 1024,
+  partSizeBytes: 5 * 1024 * 1024, // the smallest that S3 allows: an upload holds three of them
   partsInFlight: 2,
   retries: 3,
   retriesTimeouts: false,
@@ -68,7 +68,7 @@ export function s3Store(given: S3StoreOptions): S3Store {
     },
     put: (text, body, putOptions = {}) => upload(client, text, body, { ...options, ...putOptions }),
     page: (text, pageOptions) => listPage(client, s3UriOf(text), pageOptions),
-    removeFolder: async () => true,
+    removeFolder: async () => "missing",
     discard: ({ uri, id }, callOptions) => abortUpload(client, { uri, uploadId: id }, callOptions),
     list: (text, listOptions = {}) => listObjects(client, s3UriOf(text), { ...listOptions, pageSize }),
     folder: (text, { signal } = {}) => listFolder(client, s3UriOf(text), { signal, pageSize }),
