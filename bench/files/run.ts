@@ -1,5 +1,5 @@
 /**
- * `npm run bench:files -- [GiB] [rounds]`: uploads and downloads of one large file (2 GiB) through Headgate, on the
+ * `npm run bench:files -- [GiB] [rounds] [local|s3]`: uploads and downloads of one large file (2 GiB) through Headgate, on the
  * server's disk and on S3 (SeaweedFS), against a bare Node server that streams to and from the same disk or store. Each
  * round measures both, one after the other. The memory is that of Headgate's server process.
  */
@@ -16,7 +16,7 @@ import { median } from "../measure.ts";
 import { startProgram, type Program } from "../program.ts";
 import { memoryGrowth, transfer } from "./transfer.ts";
 
-const [gibibytes = "2", rounds = "3"] = process.argv.slice(2);
+const [gibibytes = "2", rounds = "3", only] = process.argv.slice(2);
 const BYTES = Number(gibibytes) * 1024 ** 3;
 const WARM_UP_BYTES = 64 * 1024 ** 2;
 const MAX_GROWTH_MB = 30;
@@ -73,8 +73,8 @@ async function compare(where: string, headgate: BenchHeadgate, bare: Program): P
 
 const headgate = await startHeadgate();
 try {
-  await measureLocal(headgate);
-  await measureS3(headgate);
+  if (only !== "s3") await measureLocal(headgate);
+  if (only !== "local") await measureS3(headgate);
 } finally {
   await headgate.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -5,7 +5,7 @@
 import { unfinishedName } from "../object-store/file/list-files.ts";
 import { invalid } from "../lib/fault.ts";
 
-const ESCAPE = /%[0-9A-Fa-f]{2}/g;
+const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 
 /** The path in a URL. `isFolder`: it may end with a slash, which is left out. */
 export function pathInUrl(sent: string, isFolder = false): string {
@@ -21,15 +21,10 @@ export function checkBeginning(field: string, text: string): void {
   checkNames(field, text.split("/").slice(0, -1));
 }
 
-/** Node shows the bytes of a URL as characters, and clients may send bytes of UTF-8 without escapes. */
 function decoded(sent: string): string {
-  if (sent.replaceAll(ESCAPE, "").includes("%")) throw invalid("path", "has an invalid escape: write % as %25");
-  const bytes = Buffer.from(
-    sent.replaceAll(ESCAPE, (escape) => String.fromCharCode(Number.parseInt(escape.slice(1), 16))),
-    "latin1",
-  );
+  if (BROKEN_ESCAPE.test(sent)) throw invalid("path", "has an invalid escape: write % as %25");
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return decodeURIComponent(sent);
   } catch {
     throw invalid("path", "must be UTF-8, percent-encoded");
   }

@@ -44,7 +44,7 @@ describe("a file", () => {
     ["a%2Fb", "a/b"],
     ["100%2525", "100%25"],
     ["a+b%3Fc%23d", "a+b?c#d"],
-    ["%C3%BC/\u00C3\u00BC", "ü/ü"],
+    ["%C3%BC/%f0%9f%98%80", "ü/😀"],
     ["svc_users/.hidden", "svc_users/.hidden"],
     ["%22%5C%25.csv", '"\\%.csv'],
   ])("is named %s exactly as the path says, decoded once", async (sent, path) => {

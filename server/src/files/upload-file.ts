@@ -69,13 +69,14 @@ async function store(files: OpenFiles, { path, ifMatch, bytes, signal }: Upload)
       signal,
       ifMatch,
       bytes: length,
+      ownsChunks: true,
       onUnfinished: async (unfinished) => {
         endUpload = await files.noteUnfinished(unfinished);
       },
     });
     isStored = true;
     await files.noteWorks();
-    return { ...written, modifiedAt: await timeOf(files, path, written) };
+    return await described(files, path, written);
   } finally {
     stream.destroy();
     reservation?.release(isStored);
@@ -83,9 +84,10 @@ async function store(files: OpenFiles, { path, ifMatch, bytes, signal }: Upload)
   }
 }
 
-/** S3 does not say it. If another upload has replaced the file meanwhile, its time is not ours. */
-async function timeOf({ store: from, uriOf }: OpenFiles, path: string, { etag, modifiedAt }: StoredPut): Promise<Date> {
-  if (modifiedAt !== null) return modifiedAt;
+/** Some stores say more about a file only later. If another upload has replaced it meanwhile, that is not about ours. */
+async function described({ store: from, uriOf }: OpenFiles, path: string, { size, etag, modifiedAt }: StoredPut) {
+  if (modifiedAt !== null) return { size, etag, modifiedAt };
   const found = await from.stat(uriOf(path)).catch(() => undefined);
-  return found?.etag === etag ? found.modifiedAt : new Date();
+  const isOurs = found?.size === size && (etag === null || found.etag === etag);
+  return isOurs ? found : { size, etag, modifiedAt: new Date() };
 }

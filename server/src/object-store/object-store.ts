@@ -62,6 +62,8 @@ export interface GetOptions extends CallOptions {
 
 export interface PutOptions extends CallOptions {
   contentType?: string | undefined;
+  /** Nobody else uses the chunks of the body, so their memory can be freed as soon as they are written. */
+  ownsChunks?: boolean | undefined;
   /** The number of bytes, if it is known: a large object is then uploaded in parts of the right size. */
   bytes?: number | undefined;
   /**
@@ -83,6 +85,7 @@ export interface UnfinishedPut {
 
 export interface StoredPut {
   size: number;
+  /** Null: the store has none, or only `stat` knows it. */
   etag: string | null;
   /** Null: only `stat` knows it. */
   modifiedAt: Date | null;

@@ -121,7 +121,7 @@ function withPossibleDefects(request: FuzzedRequest, { rules, route, permission 
     target: isShared && request.target === "foreign" ? "unknown" : request.target,
     payload: route.method === "GET" || mayBeLarge ? "right" : request.payload,
   };
-  return chosen === "path" ? withPossibleFile(possible, rules.operationId) : possible;
+  return route.template.startsWith("/api/v2/files") ? withPossibleFile(possible, rules.operationId) : possible;
 }
 
 /** Everything after `files/` is the path of a file, whatever its end. Every path and every body can be uploaded. */
@@ -131,7 +131,7 @@ function withPossibleFile(request: FuzzedRequest, operationId: string): FuzzedRe
   return {
     ...request,
     route: route === "unknown path" ? "right" : route,
-    suffix: suffix === "?" ? suffix : "",
+    suffix: suffix === "?" || operationId === "file_list" ? suffix : "",
     ...(isUpload ? { target: "own", payload: "right" } : {}),
   };
 }

@@ -30,8 +30,9 @@ export async function putFile(
   { root, stagingDir }: PutPlace,
   file: FilePath,
   body: ObjectBody,
-  { signal, ifMatch }: PutOptions,
+  options: PutOptions,
 ): Promise<StoredPut> {
+  const { signal, ifMatch } = options;
   signal?.throwIfAborted();
   await checkTarget(root, file, ifMatch);
   const rootFolder = await Folder.openRoot(root).catch(rethrow(file));
@@ -40,7 +41,7 @@ export async function putFile(
   try {
     staging = await openStaging(root, stagingDir, file);
     temporary = staging.entry(`.put-${randomBytes(8).toString("hex")}`);
-    const written = await writeFile(rootFolder, temporary, file, body, signal);
+    const written = await writeFile(rootFolder, temporary, file, body, options);
     signal?.throwIfAborted();
     await nameFile(root, file, temporary, ifMatch);
     temporary = undefined;
@@ -114,14 +115,14 @@ async function writeFile(
   path: string,
   file: FilePath,
   body: ObjectBody,
-  signal: AbortSignal | undefined,
+  options: PutOptions,
 ): Promise<StoredPut> {
   const handle = await open(path, createFlags, 0o640).catch(rethrow(file));
   try {
     await rootFolder.handOver(handle).catch(rethrow(file));
     if (Buffer.isBuffer(body)) await handle.writeFile(body).catch(rethrow(file));
-    else if (!(body instanceof Readable)) await copyFile(body, handle, signal).catch(rethrow(file));
-    else await streamTo(handle, file, body, signal);
+    else if (!(body instanceof Readable)) await copyFile(body, handle, options.signal).catch(rethrow(file));
+    else await streamTo(handle, file, body, options);
     await handle.datasync().catch(rethrow(file));
     return fileStat(await handle.stat({ bigint: true }));
   } catch (error) {
@@ -149,11 +150,11 @@ async function streamTo(
   handle: FileHandle,
   file: FilePath,
   body: Readable,
-  signal: AbortSignal | undefined,
+  { signal, ownsChunks = false }: PutOptions,
 ): Promise<void> {
   if (signal !== undefined) addAbortSignal(signal, body);
   try {
-    await writeStream(handle, body, rethrow(file));
+    await writeStream(handle, body, { ownsChunks, failed: rethrow(file) });
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

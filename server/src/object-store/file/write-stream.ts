@@ -1,25 +1,33 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { freeMemory } from "../object-body.ts";
 
 const PIECE_BYTES = 1024 * 1024;
-/** What is on the disk already need not be written when the file is synced at its end. */
+/** A large file is also synced while it is written: one sync at its end would delay the syncs of the database. */
 const SYNC_BYTES = 64 * 1024 * 1024;
 
-/** Writes one piece while the next one arrives. `failed` throws the error of a write in its place. */
+interface WriteStreamOptions {
+  /** The chunks of the body are used by nobody else. */
+  readonly ownsChunks: boolean;
+  /** Throws the error of a write in its place. */
+  readonly failed: (error: unknown) => never;
+}
+
+/** Writes one piece while the next one arrives. */
 export async function writeStream(
   handle: FileHandle,
   body: Readable,
-  failed: (error: unknown) => never,
+  { ownsChunks, failed }: WriteStreamOptions,
 ): Promise<void> {
+  const syncs = new BackgroundSyncs(handle);
   let chunks: Buffer[] = [];
   let bytes = 0;
-  let unsynced = 0;
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
     await writing;
-    writing = writePiece(handle, chunks, (unsynced += bytes) >= SYNC_BYTES);
+    writing = writePiece(handle, chunks, ownsChunks);
     writing.catch(() => undefined); // awaited before the next piece
-    if (unsynced >= SYNC_BYTES) unsynced = 0;
+    syncs.note(bytes);
     chunks = [];
     bytes = 0;
   };
@@ -34,13 +42,39 @@ export async function writeStream(
     await writing.catch(failed);
   } finally {
     await writing.catch(() => undefined); // the caller closes the file
+    await syncs.end().catch(failed);
   }
 }
 
-async function writePiece(handle: FileHandle, chunks: readonly Buffer[], isSynced: boolean): Promise<void> {
+async function writePiece(handle: FileHandle, chunks: readonly Buffer[], ownsChunks: boolean): Promise<void> {
   if (chunks.length === 0) return;
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await handle.writev([...chunks]);
   if (bytesWritten < bytes) await handle.writeFile(Buffer.concat(chunks).subarray(bytesWritten));
-  if (isSynced) await handle.datasync();
+  if (ownsChunks) for (const chunk of chunks) freeMemory(chunk);
+}
+
+/** Syncs the file now and then, one sync at a time, while it is written. */
+class BackgroundSyncs {
+  readonly #handle: FileHandle;
+  #unsynced = 0;
+  #current: Promise<void> | undefined;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  note(bytes: number): void {
+    this.#unsynced += bytes;
+    if (this.#unsynced < SYNC_BYTES || this.#current !== undefined) return;
+    this.#unsynced = 0;
+    const sync = this.#handle.datasync().then(() => void (this.#current = undefined));
+    sync.catch(() => undefined); // a failure stays until the end
+    this.#current = sync;
+  }
+
+  /** Throws if one has failed: the system reports it only once. */
+  async end(): Promise<void> {
+    await this.#current;
+  }
 }

@@ -29,9 +29,8 @@ export async function putFile(
     const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
     await onUnfinished?.({ uri: subject, id: temporary.slice(temporary.lastIndexOf("/") + 1) });
     await client.create(creation, source.body);
-    const written = await findFile(client, { ...call, signal }); // a rename keeps the time
     await renameFile(client, file, temporary, source.bytes);
-    return { size: source.bytes, etag: written?.etag ?? null, modifiedAt: written?.modifiedAt ?? null };
+    return { size: source.bytes, etag: null, modifiedAt: null };
   } catch (error) {
     const removal = { ...call, method: "DELETE", operation: "DELETE", signal: AbortSignal.timeout(REMOVE_MS) } as const;
     await client.document(removal).catch(() => undefined);

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { freeMemory } from "../object-body.ts";
 import { MAX_PARTS } from "./s3-multipart.ts";
 
 const MIB = 1024 * 1024;
@@ -32,6 +33,7 @@ export async function* splitIntoParts(
   body: Readable | Buffer,
   sizeOf: (index: number) => number,
   buffers: PartBuffers,
+  ownsChunks = false,
 ): AsyncGenerator<Buffer, undefined> {
   let index = 0;
   let part: Buffer = Buffer.alloc(0);
@@ -48,6 +50,7 @@ export async function* splitIntoParts(
       yield part;
       [index, part, filled] = [index + 1, Buffer.alloc(0), 0];
     }
+    if (ownsChunks) freeMemory(chunk);
   }
   if (filled > 0) yield part.subarray(0, filled);
 }

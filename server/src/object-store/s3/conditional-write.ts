@@ -3,6 +3,7 @@
  * is tried once, with an object that does not exist.
  */
 import { randomBytes } from "node:crypto";
+import { KeyedSemaphore } from "../../lib/limit-concurrency.ts";
 import { descriptions, ObjectStoreError } from "../object-store-error.ts";
 import { deleteObject } from "./delete-objects.ts";
 import type { S3Client } from "./s3-client.ts";
@@ -10,6 +11,9 @@ import { headObject, writeObject } from "./s3-objects.ts";
 import type { Written } from "./s3-operations.ts";
 
 type ConditionalWrite = (attempt: (ifMatch: string | undefined) => Promise<Written>) => Promise<Written>;
+
+/** Keyed by object, because some stores check the condition before they write, and not together with it. */
+const writing = new KeyedSemaphore<string>(() => 1);
 
 /** How often `*` is tried again after another writer has replaced the object. */
 const MAX_ATTEMPTS = 5;
@@ -23,7 +27,8 @@ export async function conditionalWrite(
   ifMatch: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<ConditionalWrite> {
-  if (ifMatch === undefined) return (attempt) => attempt(undefined);
+  const target = `${client.service} ${uri}`;
+  if (ifMatch === undefined) return (attempt) => writing.run(target, () => attempt(undefined));
   const currentEtag = async (): Promise<string> => {
     const { etag } = await headObject(client, uri, { signal }).catch((error: unknown) => {
       throw error instanceof ObjectStoreError && error.code !== "NoSuchBucket" && error.kind === "missing"
@@ -38,7 +43,7 @@ export async function conditionalWrite(
   return async (attempt) => {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await attempt(etag);
+        return await writing.run(target, () => attempt(etag));
       } catch (error) {
         const isChanged = error instanceof ObjectStoreError && error.kind === "changed";
         if (!isChanged || ifMatch !== "*" || tried >= MAX_ATTEMPTS) throw error;

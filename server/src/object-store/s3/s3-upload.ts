@@ -32,11 +32,11 @@ export async function upload(
     given instanceof Readable || Buffer.isBuffer(given)
       ? given
       : Readable.from(filePieces(given), { objectMode: false });
-  const { signal, contentType, ifMatch, bytes, partSizeBytes } = options;
+  const { signal, contentType, ifMatch, bytes, partSizeBytes, ownsChunks } = options;
   const write = await conditionalWrite(client, uri, ifMatch, signal);
   if (signal !== undefined && !Buffer.isBuffer(body)) addAbortSignal(signal, body);
   const buffers = new PartBuffers();
-  const parts = splitIntoParts(body, partSizes(bytes, partSizeBytes), buffers);
+  const parts = splitIntoParts(body, partSizes(bytes, partSizeBytes), buffers, ownsChunks);
   const writing = { attributes: { contentType }, signal };
   try {
     const first = (await parts.next()).value ?? Buffer.alloc(0);
