@@ -7,7 +7,7 @@
  * from the wrong side ties two parts together as much as a value does. The one exception: a slice may `import type` from
  * the `contract.ts` of another slice, which declares what the slice offers to others.
  */
-const slices = ["accounts", "users", "clusters", "apps", "commands", "catalog", "folders", "notebooks"];
+const slices = ["accounts", "users", "clusters", "apps", "commands", "catalog", "folders", "notebooks", "files"];
 const leaves = ["lib/", "db/", "http/", "processes/", "object-store/", "engines/"];
 const contracts = slices.map((slice) => `${slice}/contract.ts`);
 const everySlice = ["access/", ...slices.map((slice) => `${slice}/`)];

@@ -6,6 +6,7 @@ import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import type { ProgramDriver } from "./commands/programs/program-driver.ts";
 import { composeCopies } from "./compose/copies.ts";
+import { composeFiles } from "./compose/files.ts";
 import { composeKinds, type ListKinds } from "./compose/kinds.ts";
 import { composeNode, type NodeOptions } from "./compose/node.ts";
 import { composeQueue, type QueueParts } from "./compose/queue.ts";
@@ -73,7 +74,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const copies = composeCopies(node, sparks, held);
   const kinds = composeKinds(node, sparks, copies, options.commandKinds, held);
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
-  const services = composeServices(node, sparks, kinds, work, options.appControl, held);
+  const files = await composeFiles(node, work);
+  const { appControl } = options;
+  const services = composeServices(node, sparks, kinds, work, { appControl, accountFiles: files.files }, held);
   const readiness = readinessParts(node, sparks.setUp, work.queue, options.storeHealthy);
   const server = await composeServer(node, services, readiness);
   await node.timelineWatch.check(); // before the first id is given out
@@ -84,7 +87,10 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     proxySocket: proxySocketOf(node.config),
   });
   work.queue.start();
-  const tasks = runPeriodically(composeTasks(node, sparks, copies, work, services, listening.url), node.log);
+  const tasks = runPeriodically(
+    composeTasks(node, sparks, copies, work, { ...services, ...files }, listening.url),
+    node.log,
+  );
   held.defer(() => tasks.stop());
   const release = held.move();
 

@@ -34,6 +34,7 @@ const GUIDES: Readonly<Record<string, readonly string[]>> = {
     "docs/results.md",
     "docs/command-states.md",
   ],
+  Files: ["docs/files.md", "docs/storage.md"],
   Hive: ["docs/tables.md"],
   Sensors: ["docs/sensors.md"],
   Clusters: ["docs/clusters.md", "docs/policies.md"],

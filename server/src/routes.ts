@@ -71,6 +71,10 @@ import { viewErrorLog } from "./commands/view-error-log.ts";
 import { viewLogs } from "./commands/view-logs.ts";
 import { viewResults } from "./commands/view-results.ts";
 import { viewStatusWithResults } from "./commands/view-status-with-results.ts";
+import { deleteFiles } from "./files/delete-files.ts";
+import { downloadFile } from "./files/download-file.ts";
+import { listFiles } from "./files/list-files.ts";
+import { uploadFile } from "./files/upload-file.ts";
 import { createFolder } from "./folders/create-folder.ts";
 import { deleteFolder } from "./folders/delete-folder.ts";
 import { listFolders } from "./folders/list-folders.ts";
@@ -125,6 +129,11 @@ export const endpoints = [
   // sensors (§4.9)
   createPartitionSensor,
   createFileSensor,
+  // files of the account's storage
+  uploadFile,
+  downloadFile,
+  listFiles,
+  deleteFiles,
   // clusters
   listClusters,
   viewCluster,

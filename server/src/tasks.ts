@@ -25,6 +25,8 @@ export interface TaskServices {
   pruneFiles: () => Promise<void>;
   /** Aborts what copies that have ended left unfinished on this node. */
   cleanUpCopies: () => Promise<void>;
+  /** Removes what uploads of files have left unfinished in the stores of accounts. */
+  removeUnfinishedUploads: () => Promise<void>;
   /** Starts to publish results and logs to the accounts' storage. */
   publish: () => Promise<void>;
   /** Ends metastores that are no longer needed, and processes of deleted accounts. */
@@ -55,6 +57,7 @@ export function periodicTasks({
   clusterLifecycle,
   pruneFiles,
   cleanUpCopies,
+  removeUnfinishedUploads,
   publish,
   announce,
   tendMetastores,
@@ -86,6 +89,7 @@ export function periodicTasks({
     { name: "invitations", everySeconds: 600, run: () => pruneInvitations(db, clock) },
     { name: "command files", everySeconds: 600, run: pruneFiles },
     { name: "copies", everySeconds: 10, run: cleanUpCopies },
+    { name: "unfinished uploads", everySeconds: 30, run: removeUnfinishedUploads },
     { name: "publish", everySeconds: 1, run: publish },
     { name: "node address", everySeconds: 5, run: announce },
   ];

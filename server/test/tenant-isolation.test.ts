@@ -259,6 +259,10 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
     [own.account.accountId, names],
   );
   for (const { path } of made) await own.account.delete(`/${path}`);
+  if (id !== "file_upload") return;
+  for (const name of names.filter((each) => !each.includes("/"))) {
+    await own.account.delete(`/api/v2/files/${encodeURIComponent(name)}`).reply();
+  }
 }
 
 async function setNode(state: "active" | "paused"): Promise<void> {
@@ -294,7 +298,10 @@ function comparable({ status, text }: Reply, asked: string): { status: number; t
     status,
     text: withoutAsked(text, asked)
       .replaceAll(/probe-\d{6}/g, "<name>")
-      .replaceAll(/"(id|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g, '"$1":"<new>"')
+      .replaceAll(
+        /"(id|etag|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g,
+        '"$1":"<new>"',
+      )
       .replaceAll(/"submit_time":\d+/g, '"submit_time":"<new>"')
       .replaceAll(/"waiting_reason":"[^"]*"/g, '"waiting_reason":"<of the moment>"')
       .replaceAll(/commands\/\d+\//g, "commands/<new>/")
@@ -344,6 +351,7 @@ async function probesOf({ accountId }: AccountClient): Promise<Probe[]> {
     ...[...ids].map(([id, kinds]) => ({ kinds, foreign: String(id), unknown: String(UNKNOWN_ID) })),
     { kinds: ["list"], foreign: list.join(), unknown: list.map((_, at) => UNKNOWN_ID - at).join() },
     named("victim_name", ...NAMED),
+    named("victim-object.py", "file"),
     named("Common/victim-folder", "path of folder"),
     named("Common/victim-folder/victim-inner", "path of inner folder"),
     named("Users/victim-member@example.test", "home"),

@@ -14,6 +14,7 @@ const NOUNS: Record<Resource, string> = {
   command: "commands",
   datastore: "data stores",
   environment: "environments",
+  file: "files",
   folder: "folders",
   group: "groups",
   note: "notebooks",

@@ -24,12 +24,13 @@ export function accountStorage(
   deployment: Pick<AccountServices["accountSettings"], "dataDir" | "s3Endpoint" | "allowedNetworks">,
 ): AccountStorage {
   const checkAddress: CheckAddress = (address) => addressRefusal(address, deployment.allowedNetworks) ?? null;
+  const stagingDir = uploadsFolder(deployment.dataDir);
   const read = (accountId: number): Promise<AccountRow> => readAccount(db.accountReader(accountId));
   return {
     async open(accountId) {
       const account = await read(accountId);
       const { s3, hdfs, fileRoot } = storageSettings(account, keys, deployment);
-      const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir: fileRoot }) };
+      const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir: fileRoot, stagingDir }) };
       // Loaded for the first account that needs it: an HTTP client is a twentieth of an idle server's memory.
       if (s3.credentials !== null) {
         const { s3Store } = await import("../object-store/s3/s3-store.ts");
@@ -79,4 +80,9 @@ function storageSettings(
 
 export function storageFolder(dataDir: string, accountId: number): string {
   return join(dataDir, "accounts", String(accountId), "storage");
+}
+
+/** Files are written here until they are complete. Only the server can read it. */
+export function uploadsFolder(dataDir: string): string {
+  return join(dataDir, "uploads");
 }

@@ -14,6 +14,7 @@ import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "../commands/outcome-services.ts";
 import { endBetweenAttempts } from "../commands/store/queue.ts";
 import type { SubmissionServices } from "../commands/submit-command.ts";
+import type { AccountFiles, WithAccountFiles } from "../files/account-files.ts";
 import type { WithFolders } from "../folders/contract.ts";
 import { folderFinder, folders } from "../folders/find-by-location.ts";
 import type { WithFolderContents } from "../notebooks/contract.ts";
@@ -42,7 +43,8 @@ export interface Services
     WithObjectFinders,
     WithFolders,
     WithFolderContents,
-    WithSentContents {
+    WithSentContents,
+    WithAccountFiles {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -58,7 +60,7 @@ export function composeServices(
   { accountTables, isolation }: Sparks,
   commandKinds: CommandKinds,
   { events, queue, clusters, accountDisk, appServers }: QueueParts,
-  appControl: AppControl | undefined,
+  { appControl, accountFiles }: { appControl: AppControl | undefined; accountFiles: AccountFiles },
   held: AsyncDisposableStack,
 ): Services {
   const { config, db, background, keys, clock, log, nodeId, nodeWatch } = node;
@@ -104,6 +106,7 @@ export function composeServices(
     memoryNeed,
     isolation,
     accountDisk,
+    accountFiles,
   };
   held.defer(() => services.publisher.stop());
   return services;

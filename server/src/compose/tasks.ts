@@ -3,6 +3,7 @@ import { filePruner } from "../commands/prune-files.ts";
 import { announceAddress } from "../commands/store/nodes.ts";
 import type { NodeParts } from "./node.ts";
 import type { QueueParts } from "./queue.ts";
+import type { FileParts } from "./files.ts";
 import type { Services } from "./services.ts";
 import type { Sparks } from "./sparks.ts";
 import type { Config } from "../config.ts";
@@ -16,7 +17,7 @@ export function composeTasks(
   sparks: Sparks,
   { journals }: Pick<CopyExecutorOptions, "journals">,
   { queue, clusters, accountDisk, tendApps }: QueueParts,
-  { publisher }: Services,
+  { publisher, uploads }: Pick<Services, "publisher"> & Pick<FileParts, "uploads">,
   url: string,
 ): PeriodicTask[] {
   const { retainResultsDays: resultsDays, retainLogsDays: logsDays } = config;
@@ -35,6 +36,7 @@ export function composeTasks(
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
     pruneFiles: filePruner({ db, clock, dataDir: config.dataDir, log }, { resultsDays, logsDays, sizeBytes }),
     cleanUpCopies: () => journals.settleAll(),
+    removeUnfinishedUploads: () => uploads.removeLeftovers(),
     publish: () => publisher.publishDue(),
     announce: () => announceAddress(db.system, nodeId, address),
   });

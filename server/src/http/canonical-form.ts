@@ -2,19 +2,36 @@ import { isRecord } from "../lib/is-record.ts";
 
 /**
  * Normalises a URL before routing: removes a trailing slash, a bare `?` and the suffix `.json`, replaces v1.3 with v2,
- * whose other name it is, and replaces the deployment's identifier prefix with the `svc` that all definitions use.
+ * whose other name it is, and replaces the deployment's identifier prefix with the `svc` that all definitions use. What
+ * follows one of `restPrefixes` is not for the router, which gets a placeholder instead; `restOfPath` returns it.
  */
-export function canonicalUrl(url: string, prefix: string): string {
+export function canonicalUrl(url: string, prefix: string, restPrefixes: readonly string[] = []): string {
   const queryAt = url.indexOf("?");
   let path = queryAt === -1 ? url : url.slice(0, queryAt);
   const query = queryAt === -1 || queryAt === url.length - 1 ? "" : url.slice(queryAt);
+  const rest = restOfPath(path, restPrefixes);
+  if (rest !== undefined) path = `${path.slice(0, -rest.length)}-`;
   path = stripTrailing(path);
   if (path.startsWith("/api/")) {
     if (path.endsWith(".json")) path = stripTrailing(path.slice(0, -".json".length));
-    if (path.startsWith(OTHER_NAME_OF_V2)) path = `/api/v2/${path.slice(OTHER_NAME_OF_V2.length)}`;
+    if (path.startsWith(OTHER_NAME_OF_V2)) path = `${V2}${path.slice(OTHER_NAME_OF_V2.length)}`;
     if (prefix !== "svc" && path.includes("_user")) path = withNeutralSegments(path, prefix);
   }
   return path + query;
+}
+
+/** The rest of the URL's path after one of the prefixes, unchanged. Undefined: it has none, or nothing follows. */
+export function restOfPath(url: string, restPrefixes: readonly string[]): string | undefined {
+  const prefix = restPrefixes.find((each) => url.startsWith(each));
+  if (prefix === undefined) return undefined;
+  const [rest = ""] = url.slice(prefix.length).split("?", 1);
+  return rest === "" ? undefined : rest;
+}
+
+/** The names that a path of v2 has before the router. */
+export function spellingsOf(path: string): string[] {
+  const isV2 = path.startsWith(V2);
+  return isV2 ? [path, `${OTHER_NAME_OF_V2}${path.slice(V2.length)}`] : [path];
 }
 
 function stripTrailing(path: string): string {
@@ -34,6 +51,7 @@ function withNeutralSegments(path: string, prefix: string): string {
 }
 
 const SLASH = 0x2f;
+const V2 = "/api/v2/";
 const OTHER_NAME_OF_V2 = "/api/v1.3/";
 const SEGMENTS = [
   (prefix: string) => `enable_${prefix}_user`,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { awaitsContinue } from "./expect-continue.ts";
 import { whenFinished } from "./when-finished.ts";
 import type { RequestSlots } from "./request-slots.ts";
 
@@ -27,6 +28,7 @@ export function sendRefusal(
   reply: FastifyReply,
   slots: RequestSlots,
 ): FastifyReply {
+  if (awaitsContinue(raw)) return reply.header("Connection", "close").send(text);
   if (!hasLargeUnreadBody(raw)) return reply.send(text);
   reply.headers({ Connection: "close", "Content-Length": Buffer.byteLength(text) });
   const release = slots.take("discard", [`address ${ip}`]);

@@ -4,6 +4,7 @@
  * for the handler; this folder knows neither.
  */
 import type { Static, TObject, TSchema } from "typebox";
+import type { IncomingBytes } from "./byte-body.ts";
 import type { ForwardedReply } from "./forwarded-reply.ts";
 import type { StreamReply, StreamType } from "./stream-reply.ts";
 import type { VersionForm } from "./version-form.ts";
@@ -43,6 +44,15 @@ export interface RequestContext {
   forward: ((base: string) => Promise<ForwardedReply>) | undefined;
   /** For lists that a version shows as a whole: read the next batch after this id. Undefined: read the page. */
   afterId: number | undefined;
+  /** A request header that the endpoint declares. */
+  header: (name: string) => string | undefined;
+  /** The client asks only for the headers of the reply. */
+  isHead: boolean;
+  /**
+   * The body of an endpoint with `byteBody`. Call it once, and read or destroy its stream. `count` is called with the
+   * number of bytes that arrive, and may throw a refusal.
+   */
+  bytes: (count?: (bytes: number) => void) => IncomingBytes;
 }
 
 /** Passed to every `find` besides the path parameters. */
@@ -59,6 +69,8 @@ export interface EndpointExample {
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
   body?: Readonly<Record<string, unknown>>;
+  /** For an endpoint with `byteBody`: a body of text. */
+  bytes?: string;
   /** An answer, if `api/example-answers.json` has none or an empty one. */
   reply?: unknown;
 }
@@ -91,12 +103,21 @@ export interface Endpoint<Access, Admitted, Services> {
   aliases?: Partial<Record<Version, readonly string[]>>;
   /** §9.3: the newer version of this endpoint, or the path of another endpoint that replaces it. */
   supersededBy?: Partial<Record<Version, Version | ApiPath>>;
+  /**
+   * The last path parameter takes the rest of the URL's path as the client sent it: percent-encoded, with slashes, and
+   * without the rules for trailing slashes and suffixes. Only for paths of v2.
+   */
+  restOfPath?: true;
   access: Access;
   /** For the reference: a body that works as it is, and path parameters that exist in every account. */
   example?: EndpointExample;
   params?: TObject;
   query?: TObject;
   body?: TObject;
+  /** The body is bytes of any number, whatever its Content-Type, and this describes them. The handler reads them. */
+  byteBody?: string;
+  /** Descriptions of the request headers that the handler reads. */
+  requestHeaders?: Readonly<Record<string, string>>;
   /** The schema of the JSON reply; undefined if the endpoint only streams. */
   reply?: TSchema;
   /** The versions in which body or reply have another form than here. */

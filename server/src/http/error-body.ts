@@ -15,7 +15,9 @@ const STATUS: Record<FaultCode, number> = {
   "method-not-allowed": 405,
   "request-timeout": 408,
   conflict: 409,
+  "precondition-failed": 412,
   "too-large": 413,
+  "range-not-satisfiable": 416,
   invalid: 422,
   "rate-limited": 429,
   "headers-too-large": 431,
@@ -42,6 +44,7 @@ export function errorReply(fault: Fault): ErrorReply {
   const headers: Record<string, string> = {};
   if (fault.retryAfterSeconds !== undefined) headers["Retry-After"] = String(Math.ceil(fault.retryAfterSeconds));
   if (fault.allow !== undefined) headers.Allow = fault.allow.join(", ");
+  if (fault.sizeBytes !== undefined) headers["Content-Range"] = `bytes */${fault.sizeBytes}`;
   return { status, headers, body: { error: { error_code: status, error_message: fault.publicMessage } } };
 }
 

@@ -124,7 +124,7 @@ describe("streams", () => {
     for (const { socket } of stalled) await once(socket, "readable");
     for (const path of [`/commands/${id}/results?format=raw`, `/commands/${id}/logs`]) {
       await expect.poll(async () => (await account.get(path).reply()).status).toBe(429);
-      const refusal = await account.get(path).refused(429, /too many open downloads/);
+      const refusal = await account.get(path).refused(429, /too many open uploads and downloads/);
       expect(refusal.headers.get("retry-after")).toBe("30");
     }
     const noSlot = { id, status: "done", inline: false, results: null };

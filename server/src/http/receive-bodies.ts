@@ -5,6 +5,7 @@ import { Fault } from "../lib/fault.ts";
 import { ANONYMOUS_TERMS, type BodyTerms } from "./gate.ts";
 import { BodyParser, type ParsedBody } from "./body-parser.ts";
 import { incompleteRequest } from "./error-body.ts";
+import { sendContinue } from "./expect-continue.ts";
 import { whenFinished } from "./when-finished.ts";
 
 /** Reads and parses every body within the limits that the gate has set on its request. */
@@ -30,6 +31,7 @@ export function receiveBodies(
     const declaredBytes = length === undefined ? undefined : Number(length);
     // If the client left during admission, no further event would release the claim.
     if (stream.destroyed || rawReply?.closed === true) throw incompleteRequest(undefined);
+    sendContinue(stream);
     const claim = budget.open(terms.owner, () => whenFinished(stream, rawReply, () => claim.release()));
     const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
       // Released at once: when several bodies do not fit together, one is refused and the others continue.

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { TObject } from "typebox";
-import { Fault } from "../lib/fault.ts";
+import { Fault, noSuchOperation } from "../lib/fault.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { lazy } from "../lib/lazy.ts";
 import type { Log } from "../lib/log.ts";
+import { incomingBytes } from "./byte-body.ts";
+import { restOfPath } from "./canonical-form.ts";
 import { deprecationHeaders, routeTable, type Route } from "./route-table.ts";
 import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
@@ -48,7 +50,7 @@ export interface HttpOptions<Access, Admission, Admitted, Services> {
 export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
   options: HttpOptions<Access, Admission, Admitted, Services>,
-  sharing: Pick<SharedByRoutes, "turns" | "connections" | "requestSlots">,
+  sharing: Pick<SharedByRoutes, "turns" | "connections" | "requestSlots" | "literalPaths">,
 ): void {
   const shared = { ...sharing, endingSignal: endingSignals(server), slots: new HandlerSlots() };
   for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, shared));
@@ -60,6 +62,8 @@ interface SharedByRoutes {
   readonly turns: Turns;
   readonly connections: Connections;
   readonly requestSlots: RequestSlots;
+  /** The beginnings of paths whose rest is a parameter as it was sent. */
+  readonly literalPaths: readonly string[];
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
@@ -81,8 +85,9 @@ function routeOptions<Access, Admission, Admitted, Services>(
   return {
     method: endpoint.method,
     url: route.url,
-    config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
+    config: configOf(endpoint, gate),
     async onRequest(request, reply) {
+      if (endpoint.restOfPath === true) takeRestOfPath(request, shared.literalPaths);
       reply.headers(headers);
       checkOneToken(request.raw);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
@@ -143,6 +148,25 @@ function routeOptions<Access, Admission, Admitted, Services>(
   }
 }
 
+function configOf<Access, Admission, Admitted, Services>(
+  { id, byteBody }: Endpoint<Access, Admitted, Services>,
+  gate: Gate<Access, Admission, Admitted>,
+): FastifyContextConfig {
+  return {
+    operation: id,
+    caller: (admission) => gate.describe(admission as Admission), // set in onRequest
+    takesBytes: byteBody !== undefined,
+  };
+}
+
+/** The router has seen a placeholder. A path that does not begin as written in the definition is unknown. */
+function takeRestOfPath(request: FastifyRequest, literalPaths: readonly string[]): void {
+  const rest = restOfPath(request.originalUrl, literalPaths);
+  if (rest === undefined) throw noSuchOperation(request.method, request.originalUrl);
+  const [name = ""] = Object.keys(recordOf(request.params)).slice(-1);
+  request.params = { ...recordOf(request.params), [name]: rest };
+}
+
 /** Waits until the request may be handled. Returns a function to call when its handling ends or pauses. */
 async function beginHandling(
   { slots, connections }: SharedByRoutes,
@@ -175,9 +199,18 @@ function contextOf(
   };
   return {
     endingSignal: endingOf,
+    header: (name) => headerOf(request, name),
+    isHead: request.method === "HEAD",
+    bytes: (count) => incomingBytes(request.raw, count),
     ...requestSlots.ofRequest(owners, (release) => whenFinished(request.raw, reply.raw, release)),
     forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, nodeProof, endingOf()),
   };
+}
+
+/** Node joins the values of a repeated header. */
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
+  return Array.isArray(value) ? value.join(", ") : value;
 }
 
 async function sendStream(
@@ -222,7 +255,11 @@ function fieldsOf(request: FastifyRequest): Record<string, unknown> {
 }
 
 function queryOf(request: FastifyRequest): Record<string, unknown> {
-  return isRecord(request.query) ? { ...request.query } : {};
+  return recordOf(request.query);
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? { ...value } : {};
 }
 
 /**

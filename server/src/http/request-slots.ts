@@ -6,7 +6,7 @@
  * |---|---|---|
  * | wait | a request that waits for an event, such as with `wait_seconds` | it is answered at once |
  * | follow | a followed log, which reads the database every second | refused |
- * | stream | any other reply that is sent while it is read, or that waits for an upload | refused |
+ * | stream | an upload of bytes; any other reply that is sent while it is read, or that waits for an upload | refused |
  * | discard | a refused request whose body is still read | its connection is closed |
  *
  * The refusal is 429 because of the user or the account, 503 because of the node.
@@ -115,7 +115,7 @@ function refusalOf(kind: RefusedKind, exhausted: keyof SlotLimits | undefined): 
 
 const OWNER_TEXTS: Record<RefusedKind, string> = {
   follow: "Too many logs are being followed: send the request without follow, or try again later.",
-  stream: "You or your account have too many open downloads. Finish one, then try again.",
+  stream: "You or your account have too many open uploads and downloads. Finish one, then try again.",
 };
 const NODE_TEXTS: Record<RefusedKind, string> = {
   follow: "Too many logs are being followed on the server: send the request without follow, or try again later.",

@@ -2,6 +2,7 @@
  * All URLs of the API, computed from the endpoints: each version's own paths and aliases; every v1.2 path under v2 as
  * well (`account` also as `accounts`); and `/api/latest/…`, the newest version that has the path.
  */
+import { spellingsOf } from "./canonical-form.ts";
 import type { Endpoint, Method, Version, ApiPath } from "./endpoint.ts";
 
 export interface Route<E> {
@@ -51,6 +52,12 @@ export function routeTable<E extends Routable>(endpoints: readonly E[]): Route<E
     }
   }
   return [...routes.values()];
+}
+
+/** The beginnings of all paths whose rest a path parameter takes unchanged (`restOfPath`). */
+export function restPrefixes(endpoints: readonly (Routable & { readonly restOfPath?: true })[]): string[] {
+  const urls = routeTable(endpoints.filter((endpoint) => endpoint.restOfPath === true)).map(({ url }) => url);
+  return [...new Set(urls.flatMap((url) => spellingsOf(url.slice(0, url.lastIndexOf(":")))))];
 }
 
 function ownPaths(endpoint: Routable, version: Version): string[] {

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import findMyWay from "find-my-way";
 import { Fault, noSuchOperation } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
+import { BYTES_TYPE, isReceivingBytes, receiveBytes } from "./byte-body.ts";
 import { canonicalUrl, prefixRewrite } from "./canonical-form.ts";
 import { COMMON_HEADERS, incompleteRequest, errorReply, toFault, refuseBrokenRequest } from "./error-body.ts";
+import { takeExpectations } from "./expect-continue.ts";
 import type { EarlySearch } from "./object-search.ts";
 import { registerRoutes, type HttpOptions } from "./register-routes.ts";
 import { limitConnections } from "./limit-connections.ts";
@@ -15,6 +18,7 @@ import { RequestSlots } from "./request-slots.ts";
 import type { BodyTerms } from "./gate.ts";
 import { observeRequests } from "./observe-requests.ts";
 import { startByTurns } from "./start-by-turns.ts";
+import { restPrefixes } from "./route-table.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 import { sanitiseProxyHeaders, trustedHops } from "./trusted-proxies.ts";
 
@@ -36,6 +40,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const prefix = prefixRewrite(identifierPrefix);
   const traceHeader = `X-${identifierPrefix.charAt(0).toUpperCase()}${identifierPrefix.slice(1)}-Trace-Id`;
 
+  const literalPaths = restPrefixes(options.endpoints);
   const requestSlots = new RequestSlots(options.connections);
   const server = Fastify({
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -49,7 +54,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     },
     trustProxy: trustedHops(options.proxies.networks),
     routerOptions: { maxParamLength: PARAMETER_LIMIT },
-    rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
+    rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix, literalPaths),
     genReqId: (request) => {
       const given = request.headers["x-request-id"];
       return typeof given === "string" && CLIENT_REQUEST_ID.test(given) ? given : randomUUID();
@@ -58,7 +63,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       void sendFault(toFault(error), request, reply);
     },
     clientErrorHandler: (error, socket) => {
-      refuseBrokenRequest(error, socket, traceHeader);
+      if (!isTimedElsewhere(error, socket)) refuseBrokenRequest(error, socket, traceHeader);
     },
   });
 
@@ -85,6 +90,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   server.setNotFoundHandler((request, reply) => sendFault(unknownPath(request), request, reply));
   server.removeAllContentTypeParsers();
   receiveBodies(server, new BodyBudget(options.bodyLimits), (value) => prefix.incoming(value));
+  receiveBytes(server);
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   const connections = limitConnections(server.server, options.connections);
@@ -93,8 +99,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   server.decorateRequest("admission", null);
   server.decorateRequest("earlySearch");
   server.addHook("onRequest", (request, reply, done) => {
-    // Bodies are parsed as JSON regardless of their Content-Type.
-    request.raw.headers["content-type"] = "application/json";
+    // The operation decides how the body is read, not its Content-Type.
+    const { takesBytes = false } = request.routeOptions.config;
+    request.raw.headers["content-type"] = takesBytes ? BYTES_TYPE : "application/json";
     reply.headers({ ...COMMON_HEADERS, "X-Request-Id": request.id, [traceHeader]: request.id });
     // An unknown path is 404 regardless of its body.
     if (request.is404) done(otherMethod(request.method, request.url) ?? unknownPath(request));
@@ -107,14 +114,18 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }
-  // Unknown expectations are ignored; Node's own refusal has no body.
-  server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
+  takeExpectations(server.server);
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
-  registerRoutes(server, options, { turns, connections, requestSlots });
+  registerRoutes(server, options, { turns, connections, requestSlots, literalPaths });
   await server.ready();
   sanitiseProxyHeaders(server.server, options.proxies);
   return server;
+}
+
+/** The limit for the time of a whole request does not apply to bodies that are bytes. */
+function isTimedElsewhere(error: Error, socket: Socket): boolean {
+  return toFault(error).code === "request-timeout" && isReceivingBytes(socket);
 }
 
 function unknownPath({ method, originalUrl }: FastifyRequest): Fault {
@@ -174,6 +185,8 @@ declare module "fastify" {
     operation?: string;
     /** A health probe: answered without waiting for other requests. */
     isProbe?: boolean;
+    /** The body is not JSON. */
+    takesBytes?: boolean;
     caller?: (admission: unknown) => Record<string, number | string>;
   }
 }

@@ -21,15 +21,19 @@ export class StreamReply {
   readonly type: StreamType;
   readonly body: AsyncIterable<Uint8Array | string>;
   readonly headers: Readonly<Record<string, string>>;
+  /** 206: the body is a range of what was requested. */
+  readonly status: 200 | 206;
 
   constructor(
     type: StreamType,
     body: AsyncIterable<Uint8Array | string>,
     headers: Readonly<Record<string, string>> = {},
+    status: 200 | 206 = 200,
   ) {
     this.type = type;
     this.body = body;
     this.headers = headers;
+    this.status = status;
   }
 
   /** For a reply that is not sent. */
@@ -42,8 +46,15 @@ export class StreamReply {
 const PIECE_LIMIT_MS = 60_000;
 const BUFFER_BYTES = 64 * 1024;
 
-export function streamOf({ type, body, headers }: StreamReply, reply: FastifyReply, pieceLimitMs?: number): Readable {
-  reply.type(BINARY.has(type) ? type : `${type}; charset=utf-8`).headers(headers);
+export function streamOf(
+  { type, body, headers, status }: StreamReply,
+  reply: FastifyReply,
+  pieceLimitMs?: number,
+): Readable {
+  reply
+    .code(status)
+    .type(BINARY.has(type) ? type : `${type}; charset=utf-8`)
+    .headers(headers);
   return sendPieces(body, reply, pieceLimitMs);
 }
 

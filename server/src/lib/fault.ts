@@ -12,7 +12,9 @@ export type FaultCode =
   | "method-not-allowed"
   | "request-timeout"
   | "conflict"
+  | "precondition-failed"
   | "too-large"
+  | "range-not-satisfiable"
   | "invalid" // well-formed, but a value breaks a rule: the message names the field and the rule
   | "headers-too-large"
   | "rate-limited"
@@ -25,6 +27,8 @@ export interface FaultDetails {
   retryAfterSeconds?: number;
   /** Sent as `Allow`. */
   allow?: readonly string[];
+  /** The size of the object that has no such range. Sent as `Content-Range`. */
+  sizeBytes?: number;
 }
 
 export class Fault extends Error {
@@ -33,6 +37,7 @@ export class Fault extends Error {
   readonly publicMessage: string;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
+  readonly sizeBytes: number | undefined;
 
   constructor(code: FaultCode, publicMessage: string, details: FaultDetails = {}) {
     super(publicMessage, { cause: details.cause });
@@ -40,6 +45,7 @@ export class Fault extends Error {
     this.publicMessage = publicMessage;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.allow = details.allow;
+    this.sizeBytes = details.sizeBytes;
   }
 }
 

@@ -13,6 +13,8 @@
  * | `not-text` | not UTF-8 |
  * | `no-space` | the store is full |
  * | `bad-request` | the store rejects the request |
+ * | `changed` | a condition of the call is not met: the object is not the expected one |
+ * | `unconditional` | the store has no conditional writes |
  * | `bad-response` | the server does not answer like such a store |
  */
 export type ObjectStoreErrorKind =
@@ -26,6 +28,8 @@ export type ObjectStoreErrorKind =
   | "not-text"
   | "no-space"
   | "bad-request"
+  | "changed"
+  | "unconditional"
   | "bad-response";
 
 /** Errors that a retry may resolve; for all others the caller must change the request. */
@@ -71,6 +75,8 @@ export const descriptions: Record<ObjectStoreErrorKind, string> = {
   "not-text": "not text",
   "no-space": "the object store is full",
   "bad-request": "the object store refuses the request",
+  changed: "the object has changed, or does not exist",
+  unconditional: "the object store has no conditional writes",
   "bad-response": "the object store's answer cannot be read",
 };
 

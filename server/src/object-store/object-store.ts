@@ -11,12 +11,17 @@ export interface ObjectStore {
   /** The body must be read or destroyed; until then it occupies a connection or an open file. */
   get(uri: string, options?: GetOptions): Promise<StoredObject>;
   /** Atomic: readers see the old object or the complete new one. Holds few parts in memory, whatever the size. */
-  put(uri: string, body: ObjectBody, options?: PutOptions): Promise<void>;
+  put(uri: string, body: ObjectBody, options?: PutOptions): Promise<StoredPut>;
   /**
    * All objects whose keys start with the given one; no folders. In the byte order of their keys, except that some
    * S3-compatible stores sort folder by folder.
    */
   list(prefixUri: string, options?: ListOptions): AsyncIterable<ObjectEntry>;
+  /**
+   * One page of such a listing. With a delimiter, the keys that have a `/` after the prefix are replaced by what they
+   * have in common up to it. Reads only as much as the store needs to find the page.
+   */
+  page(prefixUri: string, options: PageOptions): Promise<ObjectPage>;
   /**
    * The direct entries of a folder, in no order. Empty if the folder does not exist, because in S3 a folder exists only
    * while it has entries.
@@ -25,6 +30,10 @@ export interface ObjectStore {
   /** Succeeds if the object does not exist. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
+  /** Removes a folder that is empty, and leaves any other. S3 has no empty folders. */
+  removeFolder(uri: string, options?: CallOptions): Promise<"removed" | "left" | "missing">;
+  /** Removes what a killed process has left of a `put`. Succeeds if there is nothing. */
+  discard(unfinished: UnfinishedPut, options?: CallOptions): Promise<void>;
   /** Closes idle and pending connections now, and the others when their bodies end. */
   close(): Promise<void>;
 }
@@ -53,6 +62,48 @@ export interface GetOptions extends CallOptions {
 
 export interface PutOptions extends CallOptions {
   contentType?: string | undefined;
+  /** Nobody else uses the chunks of the body, so their memory can be freed as soon as they are written. */
+  ownsChunks?: boolean | undefined;
+  /** The number of bytes, if it is known: a large object is then uploaded in parts of the right size. */
+  bytes?: number | undefined;
+  /**
+   * Replaces the object only if it has this ETag; `*`: if it exists. Fails with `changed`, or with `unconditional` if the
+   * store cannot do this.
+   */
+  ifMatch?: string | undefined;
+  /** Called with what a process that is killed during the call would leave in the store. */
+  onUnfinished?: ((unfinished: UnfinishedPut) => Promise<void>) | undefined;
+}
+
+/** What a killed process has left of a `put`. */
+export interface UnfinishedPut {
+  /** Of the object that would have been written. */
+  readonly uri: string;
+  /** Of an upload in parts, or the name of a temporary file. */
+  readonly id: string;
+}
+
+export interface StoredPut {
+  size: number;
+  /** Null: the store has none, or only `stat` knows it. */
+  etag: string | null;
+  /** Null: only `stat` knows it. */
+  modifiedAt: Date | null;
+}
+
+export interface PageOptions extends CallOptions {
+  delimiter?: "/" | undefined;
+  /** Only keys and prefixes after this one. */
+  after?: string | undefined;
+  /** The largest number of entries and prefixes together. */
+  limit: number;
+}
+
+export interface ObjectPage {
+  entries: ObjectEntry[];
+  /** Keys up to the delimiter, with it. Stores with folders show empty ones as well. */
+  prefixes: string[];
+  hasMore: boolean;
 }
 
 export interface ListOptions extends CallOptions {

@@ -116,10 +116,23 @@ function withPossibleDefects(request: FuzzedRequest, { rules, route, permission 
   const chosen = names[request.targetAt % Math.max(names.length, 1)] ?? "";
   const isShared = permission === "operator" || ["schema", "table"].includes(chosen);
   const mayBeLarge = TAKE_LARGE_BODIES.has(rules.operationId) && request.payload === "too large";
-  return {
+  const possible: FuzzedRequest = {
     ...request,
     target: isShared && request.target === "foreign" ? "unknown" : request.target,
     payload: route.method === "GET" || mayBeLarge ? "right" : request.payload,
+  };
+  return route.template.startsWith("/api/v2/files") ? withPossibleFile(possible, rules.operationId) : possible;
+}
+
+/** Everything after `files/` is the path of a file, whatever its end. Every path and every body can be uploaded. */
+function withPossibleFile(request: FuzzedRequest, operationId: string): FuzzedRequest {
+  const { route, suffix } = request;
+  const isUpload = operationId === "file_upload";
+  return {
+    ...request,
+    route: route === "unknown path" ? "right" : route,
+    suffix: suffix === "?" || operationId === "file_list" ? suffix : "",
+    ...(isUpload ? { target: "own", payload: "right" } : {}),
   };
 }
 

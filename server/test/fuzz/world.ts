@@ -93,6 +93,10 @@ export class World {
         await account.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
         return label;
       }
+      case "path": {
+        await account.put("/api/v2/files/own/file", undefined, { rawBody: "mine" });
+        return "own/file";
+      }
       case "folder_id":
         return String((await this.#makeFolder("identified")).id);
       case "folder":

@@ -32,6 +32,7 @@ export async function runCurlLine(line: string, variables: Record<string, string
         method = next();
         break;
       case "-d":
+      case "--data-binary":
         body = next();
         break;
       case "-H": {

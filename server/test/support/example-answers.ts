@@ -32,6 +32,7 @@ const TEXTS: readonly (readonly [RegExp, string])[] = [
 
 /** By key. */
 const VALUES: Readonly<Record<string, unknown>> = {
+  etag: "1a2b3-c4d5e6f7g8-h",
   host: "node-1",
   memory_budget_mib: 16_384,
   submit_time: 1_769_848_200,

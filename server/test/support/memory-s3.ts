@@ -60,13 +60,18 @@ async function answer(s3: MemoryS3, incoming: IncomingMessage, response: ServerR
 }
 
 function answerObject({ objects }: MemoryS3, { method, key, body }: MemoryS3Request, response: ServerResponse): void {
+  if (method === "DELETE") {
+    objects.delete(key);
+    response.writeHead(204).end();
+    return;
+  }
   if (method === "PUT") objects.set(key, body);
   const contents = objects.get(key);
   if (contents === undefined) {
     response.writeHead(404).end();
     return;
   }
-  const length = Buffer.byteLength(contents);
+  const length = method === "PUT" ? 0 : Buffer.byteLength(contents);
   response.writeHead(200, { etag: `"${hash("md5", contents)}"`, "last-modified": TIME, "content-length": length });
   response.end(method === "GET" ? contents : "");
 }

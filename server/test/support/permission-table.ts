@@ -164,6 +164,14 @@ const NOTEBOOKS: Record<string, TableEntry> = {
   notebook_dashboard_delete: both("notebook_dashboards:delete"),
 };
 
+/** Files of the storage: file read, create, update, delete; system-users have all four. */
+const FILES: Record<string, TableEntry> = {
+  file_upload: both("file:create"),
+  file_download: both("file:read"),
+  file_list: both("file:read"),
+  file_delete: both("file:delete"),
+};
+
 const OPERATORS: Record<string, TableEntry> = {
   account_list: "operator",
   account_features_view: "operator",
@@ -173,11 +181,16 @@ const OPERATORS: Record<string, TableEntry> = {
 };
 
 export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
-  [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, NOTEBOOKS, OPERATORS].flatMap(Object.entries),
+  [SECTION_5, FAMILIES, ADMINISTRATION, POLICIES, CLUSTERS_AND_APPS, NOTEBOOKS, FILES, OPERATORS].flatMap(
+    Object.entries,
+  ),
 );
 
-/** Permissions that the handler checks after the gate, for a further object of the request. */
-export const FURTHER_PERMISSIONS: ReadonlyMap<string, string> = new Map([["notebook_dashboard_create", "note:update"]]);
+/** Permissions that the handler checks after the gate: for a further object, or for a second effect of the request. */
+export const FURTHER_PERMISSIONS: ReadonlyMap<string, string> = new Map([
+  ["notebook_dashboard_create", "note:update"],
+  ["file_upload", "file:update"],
+]);
 
 /** Alternative permissions of operations whose request selects the action or the type of the object. */
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map<string, readonly TableRow[]>([

@@ -34,7 +34,8 @@ export function inputsOf(endpoint: Endpoint): ProbedInput[] {
     const isInteger = propertyOf(endpoint.params, name).type === "integer";
     return {
       name: `path ${name}`,
-      accepts: ({ kinds, foreign }) => !kinds.includes("location") && (!isInteger || isId(foreign)),
+      accepts: ({ kinds, foreign }) =>
+        !kinds.includes("location") && (!isInteger || isId(foreign)) && (name !== "path" || !foreign.includes("/")),
       params: (value) => ({ [name]: value }),
       query: none,
       body: (_value, works) => works,

@@ -73,6 +73,7 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
       schema: `${name}_name`,
       table: `${name}_name`,
       label: `${name}-label`,
+      path: `${name}-object.py`,
       object: `file://${storage}/${name}-object.py`,
       node_id: "00000000-0000-4000-8000-000000000000",
     },

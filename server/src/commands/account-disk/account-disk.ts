@@ -8,8 +8,10 @@ import { Worker } from "node:worker_threads";
 import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { sizeText } from "../../lib/size-text.ts";
 import type { AccountToMeasure } from "./account-disk-worker.ts";
+import { UploadedBytes, type DiskReservation } from "./uploaded-bytes.ts";
 
 export interface AccountDiskOptions {
   readonly dataDir: string;
@@ -21,7 +23,7 @@ export interface AccountDiskOptions {
 }
 
 export interface WithAccountDisk {
-  accountDisk: Pick<AccountDisk, "check">;
+  accountDisk: Pick<AccountDisk, "check" | "reserve">;
 }
 
 /** The commands that run on this node. */
@@ -35,6 +37,10 @@ interface RunningCommands {
 const TIME_SHARE = 1 / 20;
 const TIME_SHARE_NEAR_QUOTA = 1 / 2;
 
+/** An account without commands is measured for an upload after this time. */
+const KNOWN_FOR_MS = 10 * 60_000;
+const MAX_MARGIN_BYTES = 256 * 1024 * 1024;
+
 interface Measured {
   readonly used: number;
   readonly freeBytes: number;
@@ -45,6 +51,8 @@ interface Measured {
 export class AccountDisk {
   readonly #options: AccountDiskOptions;
   readonly #measured = new Map<number, Measured>();
+  readonly #uploads = new UploadedBytes();
+  readonly #inTurn = limitConcurrency(1);
   #worker: Worker | undefined;
 
   constructor(options: AccountDiskOptions) {
@@ -70,6 +78,32 @@ export class AccountDisk {
     return `its files on this node ${usageText(used)}, and HEADGATE_ACCOUNT_DISK allows ${sizeText(quotaBytes)}`;
   }
 
+  /**
+   * Room for a file that is being uploaded to the account's local storage. It leaves a margin below the quota, because
+   * commands that run are ended above it. If the length is unknown, the room is checked as bytes arrive.
+   */
+  async reserve(accountId: number, bytes: number | undefined): Promise<DiskReservation> {
+    const { quotaBytes } = this.#options;
+    if (quotaBytes === null) return UNLIMITED;
+    const reservation = this.#uploads.open(accountId, bytes ?? 0);
+    try {
+      if (this.#isFull(accountId, quotaBytes) || this.#isUnknown(accountId)) {
+        await this.#inTurn(() => this.#measureDue(accountId, quotaBytes, []));
+      }
+      if (this.#isFull(accountId, quotaBytes)) throw noRoom(quotaBytes);
+    } catch (error) {
+      reservation.release(false);
+      throw error;
+    }
+    return {
+      add: (more) => {
+        reservation.add(more);
+        if (this.#isFull(accountId, quotaBytes)) throw noRoom(quotaBytes);
+      },
+      release: (isStored) => reservation.release(isStored),
+    };
+  }
+
   /** Measures the accounts that may write, and those above their quota; ends what runs for the latter. */
   async enforce(commands: RunningCommands): Promise<void> {
     const { quotaBytes, servers } = this.#options;
@@ -90,29 +124,45 @@ export class AccountDisk {
   }
 
   async #enforceFor(accountId: number, quotaBytes: number, commands: RunningCommands): Promise<void> {
-    const { dataDir, log } = this.#options;
-    const disk = readDisk(dataDir);
     const last = this.#measured.get(accountId);
-    if (disk === undefined || !isDue(last, disk.freeBytes, quotaBytes)) return;
-    const begin = performance.now();
-    const used = await this.#measure({
-      folder: join(dataDir, "accounts", String(accountId)),
-      running: commands
-        .running()
-        .filter((run) => run.accountId === accountId)
-        .map(({ id }) => String(id)),
-      minBytes: disk.bytesPerInode,
-    });
-    const at = performance.now();
-    this.#measured.set(accountId, { used, freeBytes: disk.freeBytes, at, workMs: at - begin });
+    const running = commands.running().filter((run) => run.accountId === accountId);
+    const ids = running.map(({ id }) => String(id));
+    if (!(await this.#inTurn(() => this.#measureDue(accountId, quotaBytes, ids)))) return;
     const over = this.excess(accountId);
     if (over === undefined) return;
-    if (last === undefined || last.used <= quotaBytes)
-      log.warn({ accountId, used, quotaBytes }, "an account is above its quota");
+    if (last === undefined || last.used <= quotaBytes) {
+      const used = this.#measured.get(accountId)?.used;
+      this.#options.log.warn({ accountId, used, quotaBytes }, "an account is above its quota");
+    }
     commands.endRunsOf(accountId, `the account is above its quota: ${over}`);
   }
 
-  /** Never called twice at the same time: `enforce` waits for it. */
+  #isUnknown(accountId: number): boolean {
+    const last = this.#measured.get(accountId);
+    return last === undefined || performance.now() - last.at > KNOWN_FOR_MS;
+  }
+
+  #isFull(accountId: number, quotaBytes: number): boolean {
+    const margin = Math.min(quotaBytes / 20, MAX_MARGIN_BYTES);
+    return (this.#measured.get(accountId)?.used ?? 0) + this.#uploads.bytesOf(accountId) > quotaBytes - margin;
+  }
+
+  /** False: it is too early to measure again. */
+  async #measureDue(accountId: number, quotaBytes: number, running: readonly string[]): Promise<boolean> {
+    const { dataDir } = this.#options;
+    const disk = readDisk(dataDir);
+    if (disk === undefined || !isDue(this.#measured.get(accountId), disk.freeBytes, quotaBytes)) return false;
+    const begin = performance.now();
+    const forgetCounted = this.#uploads.beginMeasuring(accountId);
+    const folder = join(dataDir, "accounts", String(accountId));
+    const used = await this.#measure({ folder, running, minBytes: disk.bytesPerInode });
+    forgetCounted();
+    const at = performance.now();
+    this.#measured.set(accountId, { used, freeBytes: disk.freeBytes, at, workMs: at - begin });
+    return true;
+  }
+
+  /** Never called twice at the same time. */
   async #measure(account: AccountToMeasure): Promise<number> {
     this.#worker ??= this.#openWorker();
     const worker = this.#worker;
@@ -138,6 +188,16 @@ export class AccountDisk {
     worker.unref();
     return worker;
   }
+}
+
+const UNLIMITED: DiskReservation = { add: () => undefined, release: () => undefined };
+
+function noRoom(quotaBytes: number): Fault {
+  return new Fault(
+    "invalid",
+    `The file cannot be stored: the account would come too close to its quota, HEADGATE_ACCOUNT_DISK, which is ` +
+      `${sizeText(quotaBytes)}. Delete files, or ask the operator to raise the quota.`,
+  );
 }
 
 function isDue(last: Measured | undefined, freeBytes: number, quotaBytes: number): boolean {

@@ -226,7 +226,9 @@ describe("a large result", () => {
     const slow = (format: string) => streamed(given, account, `/commands/${id}/results?format=${format}`);
     const readers = await Promise.all(formats.map(slow));
     for (const query of ["", "?format=csv"]) {
-      const { headers } = await account.get(`/commands/${id}/results${query}`).refused(429, /too many open downloads/);
+      const { headers } = await account
+        .get(`/commands/${id}/results${query}`)
+        .refused(429, /too many open uploads and downloads/);
       expect(headers.get("retry-after")).toBe("30");
       expect((await other.get(`/commands/${ofOther}/results${query}`).reply()).status).toBe(200);
     }

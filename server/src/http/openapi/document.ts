@@ -29,7 +29,7 @@ export interface Operation {
   deprecated?: true;
   security?: SecurityRequirement[];
   parameters?: (Parameter | Reference)[];
-  requestBody?: { required: boolean; content: JsonContent };
+  requestBody?: { required: boolean; content: JsonContent | BytesContent };
   responses: Record<string, Response | Reference>;
   /** The callers who may use it: a row of the permission table, or the name of a rule without a row. */
   "x-permission": unknown;
@@ -73,6 +73,10 @@ export interface MediaType {
 
 export interface JsonContent {
   "application/json": { schema: JsonSchema; example?: Readonly<Record<string, unknown>> };
+}
+
+export interface BytesContent {
+  "application/octet-stream": { schema: JsonSchema; example?: string };
 }
 
 /** The extension `x-field-groups` of the schema of a body: its fields by the purpose of the request. */

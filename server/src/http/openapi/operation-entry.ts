@@ -1,6 +1,6 @@
 import type { TObject } from "typebox";
 import { isRecord } from "../../lib/is-record.ts";
-import type { Endpoint, EndpointExample, EventStream, StreamedEvent } from "../endpoint.ts";
+import type { Endpoint, EventStream, StreamedEvent } from "../endpoint.ts";
 import { deprecationHeaders } from "../route-table.ts";
 import { ErrorBody } from "../error-body.ts";
 import { listSchema } from "../form-codec.ts";
@@ -30,6 +30,7 @@ export function operationEntry(
   const form = endpoint.forms?.[version];
   const answer = endpoint.example?.reply ?? answers[form === undefined ? endpoint.id : operationId];
   const parameters = [...pathParameters(path), ...queryParameters(endpoint, form), ...headerParameters(endpoint)];
+  const body = requestBody(endpoint, form, schemas);
   return {
     operationId,
     tags: [endpoint.tag],
@@ -40,9 +41,7 @@ export function operationEntry(
     ...(endpoint.supersededBy?.[version] === undefined ? {} : { deprecated: true }),
     ...(access.needsToken ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined
-      ? {}
-      : { requestBody: requestBody(endpoint.body, endpoint.example, form, schemas) }),
+    ...(body === undefined ? {} : { requestBody: body }),
     responses: {
       "200": {
         description: "Done.",
@@ -82,8 +81,11 @@ function withoutDefault({ default: _unused, ...schema }: JsonSchema): JsonSchema
   return schema;
 }
 
-function headerParameters({ method }: Endpoint<unknown, never, never>): Reference[] {
-  return method === "POST" ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : [];
+function headerParameters({ method, requestHeaders = {} }: Endpoint<unknown, never, never>): (Parameter | Reference)[] {
+  const own = Object.entries(requestHeaders).map(([name, description]) =>
+    parameter(name, "header", false, { type: "string", description }),
+  );
+  return method === "POST" ? [...own, { $ref: "#/components/parameters/IdempotencyKey" }] : own;
 }
 
 function parameter(name: string, location: Parameter["in"], required: boolean, schema: JsonSchema): Parameter {
@@ -98,11 +100,16 @@ function parameter(name: string, location: Parameter["in"], required: boolean, s
 }
 
 function requestBody(
-  body: TObject,
-  example: EndpointExample | undefined,
+  { body, byteBody, example }: Endpoint<unknown, never, never>,
   form: VersionForm | undefined,
   schemas: NamedSchemas,
-): NonNullable<Operation["requestBody"]> {
+): Operation["requestBody"] {
+  if (byteBody !== undefined) {
+    const schema = { type: "string", format: "binary", description: byteBody };
+    const shown = example?.bytes === undefined ? {} : { example: example.bytes };
+    return { required: true, content: { "application/octet-stream": { schema, ...shown } } };
+  }
+  if (body === undefined) return undefined;
   const shown = form?.body?.example ?? example?.body;
   return {
     required: (body.required ?? []).length > 0,
@@ -126,7 +133,7 @@ function replyContent(
   const reply = form?.list === undefined ? (form?.reply?.schema ?? endpoint.reply) : listSchema(form.list);
   const streamed = Object.entries(streams).map(([type, description]): [string, Content[string]] => [
     type,
-    { schema: { type: "string", description }, ...(type === "text/plain" ? example : {}) },
+    { schema: { type: "string", description }, ...(type === "text/plain" || reply === undefined ? example : {}) },
   ]);
   return {
     ...(reply === undefined ? {} : { "application/json": { schema: schemas.register(reply), ...example } }),
@@ -188,7 +195,9 @@ const MEANINGS = {
   403: "Not permitted; or the user is pending or disabled; or the address is not whitelisted.",
   404: "No such path or id, or an id of another account.",
   409: "A unique name is taken, an edit conflicts, or the same idempotency key is in flight.",
+  412: "The object is not the one that the header If-Match names.",
   413: "The body is larger than this operation accepts.",
+  416: "The object has no such range.",
   422: "A value breaks a rule; the message names the field and the rule.",
   429: "Too many requests, or too many large bodies at once; wait for the time in Retry-After.",
   503: "The database is unavailable, the disk is nearly full or the server is overloaded; retry after the time in Retry-After.",
@@ -208,7 +217,7 @@ export function refusalResponses(schemas: NamedSchemas): Record<string, Response
 
 /** The refusals that an operation can reply with, as far as its data shows. */
 function refusalsOf(
-  { method, params, query, body }: Endpoint<unknown, never, never>,
+  { method, params, query, body, byteBody, requestHeaders = {}, restOfPath }: Endpoint<unknown, never, never>,
   needsToken: boolean,
   isHidden: boolean,
 ): Record<string, Reference> {
@@ -218,8 +227,10 @@ function refusalsOf(
     403: needsToken,
     404: params !== undefined || isHidden,
     409: method === "POST" || method === "PUT",
-    413: body !== undefined,
-    422: body !== undefined || query !== undefined || method === "POST",
+    412: "If-Match" in requestHeaders,
+    413: body !== undefined || byteBody !== undefined,
+    416: "Range" in requestHeaders,
+    422: body !== undefined || query !== undefined || method === "POST" || restOfPath === true,
     429: needsToken,
     503: true,
   };

@@ -12,15 +12,24 @@ export function curlLine({ method, path, operation }: ListedOperation): string {
   const needsToken = operation.security?.length !== 0;
   const url =
     path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(operation, "path", name)) + queryOf(operation);
-  const { example } = operation.requestBody?.content["application/json"] ?? {};
   const words = [
     "curl",
     ...(method === "get" ? [] : ["-X", method.toUpperCase()]),
     ...(needsToken ? ['-H "X-AUTH-TOKEN: $TOKEN"'] : []),
     `"${SERVER_ADDRESS}${url}"`,
-    ...(example === undefined ? [] : [`-d ${singleQuoted(JSON.stringify(example))}`]),
+    ...bodyOf(operation),
   ];
   return words.join(" ");
+}
+
+function bodyOf({ requestBody }: Operation): string[] {
+  const content = requestBody?.content;
+  if (content === undefined) return [];
+  if ("application/octet-stream" in content) {
+    return [`--data-binary ${singleQuoted(content["application/octet-stream"].example ?? "")}`];
+  }
+  const { example } = content["application/json"];
+  return example === undefined ? [] : [`-d ${singleQuoted(JSON.stringify(example))}`];
 }
 
 /** The fields that the query must have, and those that the operation's example has. */

@@ -1,6 +1,12 @@
 /** The section of one operation. Versions with the same form share everything; others show only what differs. */
 import { html, type Html } from "../html.ts";
-import { isReference, type OpenApiDocument, type Operation, type Response } from "../openapi/document.ts";
+import {
+  isReference,
+  type JsonSchema,
+  type OpenApiDocument,
+  type Operation,
+  type Response,
+} from "../openapi/document.ts";
 import { curlLine } from "./curl-line.ts";
 import { differences, pathsOf, type ListedOperation, type ReferenceEntry } from "./entry.ts";
 import { prose } from "./prose.ts";
@@ -55,7 +61,7 @@ function parts(operation: Partial<Operation>, document: OpenApiDocument): Html {
     requestBody === undefined
       ? undefined
       : html`<h4>Body${requestBody.required ? "" : " (optional)"}</h4>
-          ${bodyTables(requestBody.content["application/json"].schema, document)}`
+          ${bodyOf(requestBody, document)}`
   }
   ${
     reply === undefined || isReference(reply)
@@ -65,16 +71,22 @@ function parts(operation: Partial<Operation>, document: OpenApiDocument): Html {
   }`;
 }
 
+function bodyOf({ content }: NonNullable<Operation["requestBody"]>, document: OpenApiDocument) {
+  if ("application/json" in content) return bodyTables(content["application/json"].schema, document);
+  return html`<p>${descriptionOf(content["application/octet-stream"].schema, document)}</p>`;
+}
+
+function descriptionOf(schema: JsonSchema, document: OpenApiDocument): string {
+  return typeof schema.description === "string" ? schema.description : typeText(schema, schemaResolver(document));
+}
+
 function replyTables({ content = {} }: Response, document: OpenApiDocument): Html[] {
   return Object.entries(content).map(
     ([type, { schema, example }]) =>
       html`${
         type === "application/json"
           ? fieldTable(schema, document)
-          : html`<p>
-              <code>${type}</code>:
-              ${typeof schema.description === "string" ? schema.description : typeText(schema, schemaResolver(document))}
-            </p>`
+          : html`<p><code>${type}</code>: ${descriptionOf(schema, document)}</p>`
       }
       ${example === undefined ? undefined : answerOf(example)}`,
   );

@@ -1,5 +1,5 @@
 /** The search index: what `search.js` finds in the page about each operation and guide. */
-import { isReference, type OpenApiDocument, type Operation } from "../openapi/document.ts";
+import { isReference, type JsonSchema, type OpenApiDocument, type Operation } from "../openapi/document.ts";
 import { pathsOf, type ListedOperation, type ReferenceEntry } from "./entry.ts";
 import { schemaRows, type SchemaRow } from "./schema-rows.ts";
 import { parameterRows, schemaResolver } from "./schema-tables.ts";
@@ -48,13 +48,18 @@ function rowsOf(operation: Operation, document: OpenApiDocument): SchemaRow[] {
   const resolve = schemaResolver(document);
   const reply = operation.responses["200"];
   const schemas = [
-    operation.requestBody?.content["application/json"].schema,
+    jsonSchemaOf(operation),
     reply === undefined || isReference(reply) ? undefined : reply.content?.["application/json"]?.schema,
   ];
   return [
     ...parameterRows(operation, document),
     ...schemas.flatMap((schema) => (schema === undefined ? [] : schemaRows(schema, resolve))),
   ];
+}
+
+function jsonSchemaOf({ requestBody }: Operation): JsonSchema | undefined {
+  const content = requestBody?.content;
+  return content !== undefined && "application/json" in content ? content["application/json"].schema : undefined;
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -46,7 +46,7 @@ describe("a file", () => {
     expect(readFileSync(join(root, "a/b/ünï %20.txt"), "utf8")).toBe("hello");
     const { body, size, etag } = await store.get(`file:${root}//a/b/ünï %20.txt`);
     expect((await buffer(body)).toString()).toBe("hello");
-    expect({ size, etag }).toEqual({ size: 5, etag: null });
+    expect({ size, etag }).toEqual({ size: 5, etag: expect.any(String) });
     expect(await store.stat(at("a/b/ünï %20.txt"))).toMatchObject({ size: 5 });
   });
 
@@ -142,7 +142,7 @@ describe("a listing", () => {
     expect(await keys("list/", { after: `${root}/list/b/c` })).toEqual(["b/c/d", "é"]);
     expect(await keys("list/none")).toEqual([]);
     const [first] = await Array.fromAsync(store.list(at("list/")));
-    expect(first).toMatchObject({ uri: at("list/Z"), size: 1, etag: null });
+    expect(first).toMatchObject({ uri: at("list/Z"), size: 1, etag: expect.any(String) });
   });
 });
 
@@ -226,7 +226,7 @@ describe("nothing outside of the root can be reached:", () => {
       symlinkSync(outside, join(root, "swap"));
       yield Buffer.from("second");
     }
-    await expect(store.put(at("swap/new"), Readable.from(swapping()))).rejects.toMatchObject({ kind: "missing" });
+    await expect(store.put(at("swap/new"), Readable.from(swapping()))).rejects.toMatchObject({ kind: "denied" });
     expect(readdirSync(outside).toSorted()).toEqual(["root", "secret"]);
   });
 });

@@ -1,49 +1,57 @@
-import { randomBytes } from "node:crypto";
-import { constants, type Dirent, type Stats } from "node:fs";
-import { lstat, open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { lstat, open, readdir, rmdir, unlink } from "node:fs/promises";
 import { resolve } from "node:path";
-import { addAbortSignal, Readable } from "node:stream";
 import type {
   CallOptions,
   FolderEntry,
   FolderOptions,
   GetOptions,
   ListOptions,
-  ObjectBody,
   ObjectEntry,
+  ObjectPage,
   ObjectStat,
   ObjectStore,
-  PutOptions,
+  PageOptions,
   StoredObject,
 } from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
 import { fileFailure } from "./file-failure.ts";
+import { pageOfTree, type OpenedFolder } from "../page-tree.ts";
 import { Folder } from "./folder.ts";
 import { listFiles, unfinishedName } from "./list-files.ts";
+import { openFolders, rethrow, type FilePath } from "./open-folder-chain.ts";
+import { openForPage } from "./page-folder.ts";
+import { putFile } from "./put-file.ts";
+import { statOf } from "./stat-of.ts";
 
-/** A file below the root: its folders and its name. */
-interface FilePath {
-  folders: readonly string[];
-  name: string;
-  subject: string;
+/** Large pieces, because each costs a turn of the event loop in several streams. */
+const READ_PIECE_BYTES = 256 * 1024;
+const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export interface FileStoreOptions {
+  readonly rootDir: string;
+  /**
+   * Where files are written until they are complete, if it is on the same disk: a folder that only we can write to and
+   * that a start empties. By default they are in the folder of the file, where a killed process leaves them.
+   */
+  readonly stagingDir?: string | undefined;
 }
 
-const COPY_PIECE_BYTES = 1024 * 1024;
-const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-
 /** Files below a root folder. Nothing outside can be reached: no `..`, no other root, no symbolic link at any level. */
-export function fileStore({ rootDir }: { rootDir: string }): ObjectStore {
+export function fileStore({ rootDir, stagingDir }: FileStoreOptions): ObjectStore {
   const root = resolve(rootDir);
   return {
     get: async (uri, options = {}) => get(root, pathOf(root, uri), options),
-    put: async (uri, body, options = {}) => put(root, pathOf(root, uri), body, options),
+    put: async (uri, body, options = {}) => putFile({ root, stagingDir }, pathOf(root, uri), body, options),
     list: (uri, options = {}) => list(root, belowRoot(root, parseObjectUri(uri)), options),
+    page: async (uri, options) => page(root, belowRoot(root, parseObjectUri(uri)), options),
     folder: (uri, options = {}) => readFolder(root, parseObjectUri(uri), options),
     delete: async (uri, options = {}) => remove(root, pathOf(root, uri), options),
     stat: async (uri, options = {}) => stat(root, pathOf(root, uri), options),
+    removeFolder: async (uri) => removeFolder(root, pathOf(root, uri)),
+    discard: () => Promise.resolve(), // a start empties the staging folder
     close: () => Promise.resolve(),
   };
 }
@@ -52,88 +60,24 @@ async function get(root: string, file: FilePath, { range, signal }: GetOptions):
   signal?.throwIfAborted();
   const handle = await inFolder(root, file, (folder) => open(folder.entry(file.name), readFlags));
   try {
-    const found = statOf(await handle.stat(), file);
+    const found = statOf(await handle.stat({ bigint: true }), file);
     const start = range?.offset ?? 0;
     if (range !== undefined && start >= found.size) {
       throw new ObjectStoreError("bad-range", `${file.subject}: the range starts after the end of the object`);
     }
     const end = range?.length === undefined ? Infinity : start + range.length - 1;
-    const source = handle.createReadStream({ start, end, ...(signal === undefined ? {} : { signal }) });
+    const source = handle.createReadStream({
+      start,
+      end,
+      highWaterMark: READ_PIECE_BYTES,
+      ...(signal === undefined ? {} : { signal }),
+    });
     const translate = (error: unknown): unknown =>
       signal?.aborted === true ? signal.reason : fileFailure(file.subject, error);
     return { ...found, body: translatedBody(source, translate) };
   } catch (error) {
     await handle.close();
     throw fileFailure(file.subject, error);
-  }
-}
-
-/** Writes and syncs a temporary file in the same folder, which listings omit, then renames it. */
-async function put(root: string, file: FilePath, body: ObjectBody, { signal }: PutOptions): Promise<void> {
-  signal?.throwIfAborted();
-  const folder = await openFolders(root, file, "make");
-  try {
-    const unfinished = folder.entry(`.put-${randomBytes(8).toString("hex")}`);
-    try {
-      await writeFile(folder, unfinished, file, body, signal);
-      signal?.throwIfAborted();
-      await rename(unfinished, folder.entry(file.name)).catch(rethrow(file));
-      await folder.sync().catch(rethrow(file));
-    } catch (error) {
-      await unlink(unfinished).catch(() => undefined);
-      throw error;
-    }
-  } finally {
-    await folder.close();
-  }
-}
-
-async function writeFile(
-  folder: Folder,
-  path: string,
-  file: FilePath,
-  body: ObjectBody,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const handle = await open(path, createFlags, 0o640).catch(rethrow(file));
-  try {
-    await folder.handOver(handle).catch(rethrow(file));
-    if (Buffer.isBuffer(body)) await handle.writeFile(body).catch(rethrow(file));
-    else if (!(body instanceof Readable)) await copyFile(body, handle, signal).catch(rethrow(file));
-    else await writeStream(handle, file, body, signal);
-    await handle.datasync().catch(rethrow(file));
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Reuses one buffer, because new ones would keep the garbage collector busy and delay requests. */
-async function copyFile(from: FileHandle, to: FileHandle, signal: AbortSignal | undefined): Promise<void> {
-  const piece = Buffer.allocUnsafeSlow(COPY_PIECE_BYTES);
-  for (let at = 0; ;) {
-    signal?.throwIfAborted();
-    const { bytesRead } = await from.read(piece, 0, piece.length, at);
-    if (bytesRead === 0) return;
-    await to.writeFile(piece.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-}
-
-/** Errors of the body are not translated. */
-async function writeStream(
-  handle: FileHandle,
-  file: FilePath,
-  body: Readable,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (signal !== undefined) addAbortSignal(signal, body);
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer | string>) {
-      await handle.writeFile(chunk).catch(rethrow(file)); // appends
-    }
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
   }
 }
 
@@ -156,6 +100,23 @@ async function* list(root: string, prefix: string, options: ListOptions): AsyncG
   } finally {
     await folder.close();
   }
+}
+
+async function page(root: string, prefix: string, options: PageOptions): Promise<ObjectPage> {
+  const { after } = options;
+  const subject = uriOf(`${root}/${prefix}`);
+  const open = (path: string): Promise<OpenedFolder | undefined> => openForPage(root, path, subject);
+  const { files, prefixes, hasMore } = await pageOfTree(open, {
+    ...options,
+    prefix,
+    after: after === undefined ? undefined : belowRoot(root, { scheme: "file", key: after }),
+  });
+  const entries = files.map(({ path, ...found }) => ({
+    ...found,
+    key: `${root}/${path}`,
+    uri: uriOf(`${root}/${path}`),
+  }));
+  return { entries, prefixes: prefixes.map((path) => `${root}/${path}`), hasMore };
 }
 
 /** Reads times only if requested, because that takes ten times as long as reading the names. */
@@ -212,16 +173,18 @@ async function remove(root: string, file: FilePath, { signal }: CallOptions): Pr
   }
 }
 
-async function stat(root: string, file: FilePath, { signal }: CallOptions): Promise<ObjectStat> {
-  signal?.throwIfAborted();
-  return inFolder(root, file, async (folder) => statOf(await lstat(folder.entry(file.name)), file));
+async function removeFolder(root: string, file: FilePath): Promise<"removed" | "left" | "missing"> {
+  try {
+    await inFolder(root, file, (folder) => rmdir(folder.entry(file.name)));
+    return "removed";
+  } catch (error) {
+    return error instanceof ObjectStoreError && error.kind === "missing" ? "missing" : "left";
+  }
 }
 
-function statOf(stats: Stats, { subject }: Pick<FilePath, "subject">): ObjectStat {
-  if (stats.isSymbolicLink()) throw new ObjectStoreError("denied", `${subject}: symbolic links are not followed`);
-  if (stats.isDirectory()) throw new ObjectStoreError("missing", `${subject}: a folder, not a file`);
-  if (!stats.isFile()) throw new ObjectStoreError("denied", `${subject}: not a regular file`);
-  return { size: stats.size, modifiedAt: stats.mtime, etag: null };
+async function stat(root: string, file: FilePath, { signal }: CallOptions): Promise<ObjectStat> {
+  signal?.throwIfAborted();
+  return inFolder(root, file, async (folder) => statOf(await lstat(folder.entry(file.name), { bigint: true }), file));
 }
 
 async function inFolder<T>(root: string, file: FilePath, work: (folder: Folder) => Promise<T>): Promise<T> {
@@ -231,21 +194,6 @@ async function inFolder<T>(root: string, file: FilePath, work: (folder: Folder) 
   } finally {
     await folder.close();
   }
-}
-
-async function openFolders(root: string, file: Omit<FilePath, "name">, mode: "enter" | "make"): Promise<Folder> {
-  let folder = await Folder.openRoot(root).catch(rethrow(file));
-  for (const name of file.folders) {
-    const outer = folder;
-    try {
-      folder = await (mode === "make" ? outer.enterOrMake(name) : outer.enter(name));
-    } catch (error) {
-      throw fileFailure(file.subject, error);
-    } finally {
-      await outer.close();
-    }
-  }
-  return folder;
 }
 
 function pathOf(root: string, text: string): FilePath {
@@ -283,10 +231,4 @@ function uriOf(key: string): string {
 
 function badUri(rule: string): ObjectStoreError {
   return new ObjectStoreError("bad-uri", `the URI ${rule}`);
-}
-
-function rethrow({ subject }: Pick<FilePath, "subject">): (error: unknown) => never {
-  return (error) => {
-    throw fileFailure(subject, error);
-  };
 }

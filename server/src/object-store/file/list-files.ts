@@ -2,6 +2,7 @@ import { lstat, readdir } from "node:fs/promises";
 import type { Dirent } from "node:fs";
 import type { ObjectStat } from "../object-store.ts";
 import type { Folder } from "./folder.ts";
+import { fileStat } from "./stat-of.ts";
 
 export interface ListedFile extends ObjectStat {
   /** Below the root, with `/` between names. */
@@ -33,8 +34,8 @@ export async function* listFiles(
       !unfinishedName.test(entry.name) &&
       !isAtMost(name, after)
     ) {
-      const stat = await orGone(lstat(folder.entry(entry.name)));
-      if (stat?.isFile() === true) yield { name, size: stat.size, modifiedAt: stat.mtime, etag: null };
+      const stats = await orGone(lstat(folder.entry(entry.name), { bigint: true }));
+      if (stats?.isFile() === true) yield { name, ...fileStat(stats) };
     }
   }
 }

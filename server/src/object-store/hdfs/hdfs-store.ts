@@ -9,11 +9,14 @@ import type {
   FolderEntry,
   ListOptions,
   ObjectEntry,
+  ObjectPage,
   ObjectStat,
   ObjectStore,
+  PageOptions,
 } from "../object-store.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../object-body.ts";
+import { pageOfTree, type OpenedFolder, type OpenFolder } from "../page-tree.ts";
 import { findFile, type FileCall } from "./find-file.ts";
 import { listHdfs, listHdfsPages, unfinishedName, readHdfsFolder } from "./list-hdfs.ts";
 import { putFile } from "./put-file.ts";
@@ -78,9 +81,16 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
       const found = await stat(client, file);
       return { ...found, body: await open(client, file, found.size, range) };
     },
-    async put(text, body, { signal } = {}) {
-      const file = { ...fileOf(text), signal };
-      await putFile(client, file, body, temporaryPath(file, options));
+    put: async (text, body, putOptions = {}) => {
+      const file = { ...fileOf(text), signal: putOptions.signal };
+      return putFile(client, file, body, temporaryPath(file, options), putOptions);
+    },
+    page: (text, pageOptions) => page(client, hdfsUriOf(text), { ...options, ...pageOptions }),
+    async discard({ uri, id }, { signal } = {}) {
+      const file = { ...fileOf(uri), signal };
+      if (!unfinishedName.test(id)) throw badUri("must be that of an unfinished file");
+      const path = `${file.path.slice(0, file.path.lastIndexOf("/"))}/${id}`;
+      await client.document({ ...file, path, method: "DELETE", operation: "DELETE" });
     },
     async read(text, { offset, length }, { signal } = {}) {
       const query = { offset: String(offset), length: String(length) };
@@ -107,6 +117,14 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
       if (found.kind !== "file") throw new ObjectStoreError("bad-request", `${file.subject}: a folder, not a file`);
       await client.document({ ...file, method: "DELETE", operation: "DELETE" });
     },
+    async removeFolder(text, { signal } = {}) {
+      const file = { ...fileOf(text), signal };
+      if ((await findFile(client, file))?.kind !== "folder") return "missing";
+      const removal = { ...file, method: "DELETE", operation: "DELETE", query: { recursive: "false" } } as const;
+      // HDFS refuses one that is not empty.
+      await client.document(removal).catch(() => undefined);
+      return (await findFile(client, file)) === undefined ? "removed" : "left";
+    },
     async deleteOnce(text, { signal } = {}) {
       await client.document({ ...fileOf(text), signal, method: "DELETE", operation: "DELETE", isSentOnce: true });
     },
@@ -120,7 +138,7 @@ export function hdfsStore(given: HdfsStoreOptions): HdfsStore {
 
 async function stat(client: WebHdfsClient, file: FileCall): Promise<ObjectStat> {
   const found = await findFile(client, file);
-  if (found?.kind === "file") return { size: found.size, modifiedAt: found.modifiedAt, etag: null };
+  if (found?.kind === "file") return { size: found.size, modifiedAt: found.modifiedAt, etag: found.etag };
   throw new ObjectStoreError(
     "missing",
     `${file.subject}: ${found === undefined ? "not found" : "a folder, not a file"}`,
@@ -175,6 +193,34 @@ async function* list(
     left -= 1;
     if (left <= 0) return;
   }
+}
+
+async function page(
+  client: WebHdfsClient,
+  uri: ObjectUri,
+  { signal, maxEntries, after, delimiter, limit }: PageOptions & Bounds,
+): Promise<ObjectPage> {
+  const subject = formatObjectUri(uri);
+  const entriesOf = (path: string): OpenedFolder["entries"] =>
+    async function* () {
+      for await (const found of readHdfsFolder(client, { subject, signal, path, maxEntries })) {
+        yield found.flatMap(({ kind, name, size, modifiedAt, etag }) =>
+          kind === "other" || unfinishedName.test(name) ? [] : [{ kind, name, stat: { size, modifiedAt, etag } }],
+        );
+      }
+    };
+  const open: OpenFolder = async (path) => ({
+    entries: entriesOf(path),
+    stat: async () => undefined, // the entries have it
+    close: async () => undefined,
+  });
+  const found = await pageOfTree(open, { prefix: pathOf(uri.key), signal, after, delimiter, limit });
+  const entries = found.files.map(({ path, ...stat }) => ({
+    ...stat,
+    key: path,
+    uri: formatObjectUri({ ...uri, key: path }),
+  }));
+  return { entries, prefixes: found.prefixes, hasMore: found.hasMore };
 }
 
 async function* listPages(

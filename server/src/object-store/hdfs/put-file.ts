@@ -1,5 +1,5 @@
 import { ObjectStoreError } from "../object-store-error.ts";
-import type { ObjectBody } from "../object-store.ts";
+import type { ObjectBody, PutOptions, StoredPut } from "../object-store.ts";
 import { findFile, type FileCall } from "./find-file.ts";
 import { BodySource } from "./send-body.ts";
 import { isDone, parsed } from "./webhdfs-answers.ts";
@@ -17,14 +17,20 @@ export async function putFile(
   file: FileCall,
   given: ObjectBody,
   temporary: string,
-): Promise<void> {
+  { ifMatch, onUnfinished }: PutOptions,
+): Promise<StoredPut> {
   const { subject, signal } = file;
+  if (ifMatch !== undefined) {
+    throw new ObjectStoreError("unconditional", `${subject}: HDFS has no conditional writes`);
+  }
   const source = new BodySource(given);
   const call = { path: temporary, subject };
   try {
     const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
+    await onUnfinished?.({ uri: subject, id: temporary.slice(temporary.lastIndexOf("/") + 1) });
     await client.create(creation, source.body);
     await renameFile(client, file, temporary, source.bytes);
+    return { size: source.bytes, etag: null, modifiedAt: null };
   } catch (error) {
     const removal = { ...call, method: "DELETE", operation: "DELETE", signal: AbortSignal.timeout(REMOVE_MS) } as const;
     await client.document(removal).catch(() => undefined);

@@ -34,12 +34,14 @@ export function isDone(document: unknown): boolean {
 function statusOf(value: unknown): FileStatus {
   const name = member(value, "pathSuffix");
   if (typeof name !== "string") throw new Error("a name is not a string");
+  const size = integer(member(value, "length"));
+  const modifiedMs = integer(member(value, "modificationTime"));
   return {
     name,
     kind: kinds.get(member(value, "type")) ?? "other",
-    size: integer(member(value, "length")),
-    modifiedAt: new Date(integer(member(value, "modificationTime"))),
-    etag: null,
+    size,
+    modifiedAt: new Date(modifiedMs),
+    etag: `${modifiedMs.toString(36)}-${size.toString(36)}`, // HDFS has none
   };
 }
 

@@ -1,4 +1,10 @@
-import type { FolderEntry, ListOptions, ObjectEntry } from "../object-store.ts";
+import type {
+  FolderEntry,
+  ListOptions,
+  ObjectEntry,
+  ObjectPage,
+  PageOptions as ObjectPageOptions,
+} from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../object-uri.ts";
 import { ListingError } from "./key-order.ts";
@@ -31,6 +37,33 @@ export async function* listObjects(
     left -= entries.length;
     if (left <= 0) return;
   }
+}
+
+/**
+ * One page in the store's order. A store with a delimiter may begin with the prefix that `after` names, because the keys
+ * below it come after it.
+ */
+export async function listPage(
+  client: S3Client,
+  uri: ObjectUri,
+  { delimiter, after, limit, signal }: ObjectPageOptions,
+): Promise<ObjectPage> {
+  const query = {
+    ...(delimiter === undefined ? {} : { delimiter }),
+    ...(after === undefined ? {} : { "start-after": after }),
+  };
+  const found: ObjectPage = { entries: [], prefixes: [], hasMore: false };
+  const missing = (): number => limit - found.entries.length - found.prefixes.length;
+  for await (const { entries, prefixes, nextToken } of pages(client, uri, { query, signal, pageSize: missing })) {
+    for (const { key, size, modifiedMs, etag } of entries) {
+      if (key === after) continue;
+      found.entries.push({ key, size, modifiedAt: new Date(modifiedMs), etag, uri: formatObjectUri({ ...uri, key }) });
+    }
+    found.prefixes.push(...prefixes.filter((prefix) => prefix !== after));
+    found.hasMore = nextToken !== null;
+    if (missing() <= 0) break;
+  }
+  return found;
 }
 
 /** Objects in pages and in no order. */

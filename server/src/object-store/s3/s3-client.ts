@@ -77,6 +77,11 @@ export class S3Client {
     this.#limiter = new RequestLimiter(options.maxConnections);
   }
 
+  /** The same for all clients of one service. */
+  get service(): string {
+    return this.#options.endpoint ?? "";
+  }
+
   get retryCount(): number {
     return this.#retryCount;
   }

@@ -15,8 +15,17 @@ import {
   isCrc32,
   rangeHeader,
 } from "./s3-headers.ts";
+import { headersOfCondition, refusedCondition } from "./s3-condition.ts";
 import { crc32Text, etagOf, headersOfCopySource, isVerified, readDocument, WRITE_ANSWER_BYTES } from "./s3-objects.ts";
-import type { PartOptions, PartSource, Upload, UploadedPart, WriteOptions, Written } from "./s3-operations.ts";
+import type {
+  CompleteOptions,
+  PartOptions,
+  PartSource,
+  Upload,
+  UploadedPart,
+  WriteOptions,
+  Written,
+} from "./s3-operations.ts";
 import { objectOf, s3UriOf } from "./s3-uri.ts";
 import { formatPartList, parseUploadId, parseUploadsPage, parseWriteResult, type UploadsPage } from "./s3-xml.ts";
 
@@ -106,12 +115,14 @@ export async function completeUpload(
   client: S3Client,
   upload: Upload,
   parts: readonly UploadedPart[],
-  { encryption, signal }: PartOptions = {},
+  { encryption, ifMatch, signal }: CompleteOptions = {},
 ): Promise<Written> {
   const { call, subject } = callOf(upload, {});
   const body = Buffer.from(formatPartList(parts.toSorted((one, other) => one.number - other.number)));
-  const headers = headersOfPartEncryption(encryption);
-  const answer = await client.collect({ ...call, method: "POST", headers, body, signal, mayFailLate: true });
+  const headers = { ...headersOfPartEncryption(encryption), ...headersOfCondition(ifMatch) };
+  const answer = await client
+    .collect({ ...call, method: "POST", headers, body, signal, mayFailLate: true })
+    .catch(refusedCondition(subject, ifMatch));
   const { etag } = readDocument(answer, subject, (xml) => parseWriteResult(xml, "CompleteMultipartUploadResult"));
   return { etag, isVerified: parts.every((part) => part.isVerified) };
 }

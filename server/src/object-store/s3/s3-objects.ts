@@ -23,6 +23,7 @@ import type {
   WriteOptions,
   Written,
 } from "./s3-operations.ts";
+import { headersOfCondition, refusedCondition } from "./s3-condition.ts";
 import { objectOf } from "./s3-uri.ts";
 import { parseWriteResult } from "./s3-xml.ts";
 
@@ -87,7 +88,7 @@ export async function writeObject(
   client: S3Client,
   text: string,
   body: Buffer,
-  { attributes, encryption, signal }: WriteOptions = {},
+  { attributes, encryption, ifMatch, signal }: WriteOptions = {},
 ): Promise<Written> {
   const { uri, subject } = objectOf(text);
   const { bucket, key } = uri;
@@ -95,13 +96,16 @@ export async function writeObject(
   const headers = {
     ...headersOfAttributes(attributes),
     ...headersOfEncryption(encryption),
+    ...headersOfCondition(ifMatch),
     "x-amz-checksum-crc32": checksum,
   };
   const call: S3Call = { method: "PUT", bucket, key, headers, body, subject, signal };
-  return client.collectAs(call, WRITE_ANSWER_BYTES, (answer) => ({
-    etag: etagOf(answer),
-    isVerified: isVerified(answer, { crc32: checksum, md5: () => hash("md5", body) }, subject),
-  }));
+  return client
+    .collectAs(call, WRITE_ANSWER_BYTES, (answer) => ({
+      etag: etagOf(answer),
+      isVerified: isVerified(answer, { crc32: checksum, md5: () => hash("md5", body) }, subject),
+    }))
+    .catch(refusedCondition(subject, ifMatch));
 }
 
 /** Writes an object in one request, whatever its size. */

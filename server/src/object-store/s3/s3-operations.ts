@@ -23,7 +23,7 @@ export interface S3Store extends ObjectStore {
   createUpload(uri: string, options?: WriteOptions): Promise<string>;
   uploadPart(upload: Upload, number: number, body: Buffer, options?: PartOptions): Promise<UploadedPart>;
   copyPart(upload: Upload, number: number, source: PartSource, options?: PartOptions): Promise<UploadedPart>;
-  completeUpload(upload: Upload, parts: readonly UploadedPart[], options?: PartOptions): Promise<Written>;
+  completeUpload(upload: Upload, parts: readonly UploadedPart[], options?: CompleteOptions): Promise<Written>;
   /** Succeeds if there is no such upload. */
   abortUpload(upload: Upload, options?: CallOptions): Promise<void>;
   /** Uploads below the prefix that are neither completed nor aborted. */
@@ -90,6 +90,8 @@ export type ObjectEncryption =
 export interface WriteOptions extends CallOptions {
   readonly attributes?: ObjectAttributes | undefined;
   readonly encryption?: ObjectEncryption | undefined;
+  /** Fails with `changed` unless the object has this ETag, and with `unconditional` if the store refuses conditions. */
+  readonly ifMatch?: string | undefined;
 }
 
 export interface CopyObjectOptions extends CallOptions {
@@ -111,6 +113,11 @@ export interface Upload {
 export interface PartOptions extends CallOptions {
   /** The same as for the creation of the upload. */
   readonly encryption?: ObjectEncryption | undefined;
+}
+
+export interface CompleteOptions extends PartOptions {
+  /** As for a write. */
+  readonly ifMatch?: string | undefined;
 }
 
 export interface PartSource {

@@ -4,7 +4,7 @@ import { failureOfConnection } from "../object-store-error.ts";
 import { translatedBody } from "../object-body.ts";
 import { DEFAULT_AGENT_LIMITS, type AgentLimits } from "../guarded-agent.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
-import { listFolder, listObjectPages, listObjects } from "./list-objects.ts";
+import { listFolder, listObjectPages, listObjects, listPage } from "./list-objects.ts";
 import { RawClient } from "./raw-client.ts";
 import { S3Client } from "./s3-client.ts";
 import { rangeHeader, statOf } from "./s3-headers.ts";
@@ -32,7 +32,7 @@ export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimi
 
 const defaults = {
   ...DEFAULT_AGENT_LIMITS,
-  partSizeBytes: 8 * 1024 * 1024,
+  partSizeBytes: 5 * 1024 * 1024, // the smallest that S3 allows: an upload holds three of them
   partsInFlight: 2,
   retries: 3,
   retriesTimeouts: false,
@@ -66,9 +66,10 @@ export function s3Store(given: S3StoreOptions): S3Store {
         throw error;
       }
     },
-    async put(text, body, putOptions = {}) {
-      await upload(client, text, body, { ...options, ...putOptions });
-    },
+    put: (text, body, putOptions = {}) => upload(client, text, body, { ...options, ...putOptions }),
+    page: (text, pageOptions) => listPage(client, s3UriOf(text), pageOptions),
+    removeFolder: async () => "missing",
+    discard: ({ uri, id }, callOptions) => abortUpload(client, { uri, uploadId: id }, callOptions),
     list: (text, listOptions = {}) => listObjects(client, s3UriOf(text), { ...listOptions, pageSize }),
     folder: (text, { signal } = {}) => listFolder(client, s3UriOf(text), { signal, pageSize }),
     delete: (text, callOptions) => deleteObject(client, text, callOptions),

@@ -1,16 +1,18 @@
 /**
- * Uploads a body of unknown length. A body that fits into one part is a single request; a larger one is a multipart upload
- * with a few concurrent parts, so that memory use is (parts in flight + 1) × part size. A failed upload is aborted, because
- * S3 would charge for its invisible parts.
+ * Uploads a body of any length. A body that fits into one part is a single request; a larger one is a multipart upload
+ * with a few concurrent parts, whose memory is used again, so it takes (parts in flight + 1) × part size. A failed upload
+ * is aborted, because S3 would charge for its invisible parts.
  */
 import { addAbortSignal, Readable } from "node:stream";
 import { filePieces } from "../object-body.ts";
-import type { ObjectBody, PutOptions } from "../object-store.ts";
+import type { ObjectBody, PutOptions, StoredPut } from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
+import { conditionalWrite } from "./conditional-write.ts";
+import { PartBuffers, partSizes, splitIntoParts } from "./body-parts.ts";
 import type { S3Client } from "./s3-client.ts";
 import { abortUpload, completeUpload, createUpload, MAX_PARTS, uploadPart } from "./s3-multipart.ts";
 import { writeObject } from "./s3-objects.ts";
-import type { Upload, UploadedPart, WriteOptions } from "./s3-operations.ts";
+import type { Upload, UploadedPart, WriteOptions, Written } from "./s3-operations.ts";
 
 export interface UploadLimits {
   partSizeBytes: number;
@@ -25,20 +27,26 @@ export async function upload(
   uri: string,
   given: ObjectBody,
   options: PutOptions & UploadLimits,
-): Promise<void> {
+): Promise<StoredPut> {
   const body =
     given instanceof Readable || Buffer.isBuffer(given)
       ? given
       : Readable.from(filePieces(given), { objectMode: false });
-  const { signal, contentType, partSizeBytes } = options;
+  const { signal, contentType, ifMatch, bytes, partSizeBytes, ownsChunks } = options;
+  const write = await conditionalWrite(client, uri, ifMatch, signal);
   if (signal !== undefined && !Buffer.isBuffer(body)) addAbortSignal(signal, body);
-  const parts = split(body, partSizeBytes);
+  const buffers = new PartBuffers();
+  const parts = splitIntoParts(body, partSizes(bytes, partSizeBytes), buffers, ownsChunks);
   const writing = { attributes: { contentType }, signal };
   try {
     const first = (await parts.next()).value ?? Buffer.alloc(0);
     const second = first.length < partSizeBytes ? undefined : (await parts.next()).value;
-    if (second === undefined) await writeObject(client, uri, first, writing);
-    else await uploadParts(client, uri, concatenated([first, second], parts), { ...options, writing });
+    if (second === undefined) {
+      const { etag } = await write((condition) => writeObject(client, uri, first, { ...writing, ifMatch: condition }));
+      return { size: first.length, etag, modifiedAt: null };
+    }
+    const all = concatenated([first, second], parts);
+    return await uploadParts(client, uri, all, { ...options, writing, buffers, write });
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -47,18 +55,31 @@ export async function upload(
   }
 }
 
+interface PartsOptions extends UploadLimits, Pick<PutOptions, "onUnfinished"> {
+  readonly writing: WriteOptions;
+  readonly buffers: PartBuffers;
+  readonly write: (attempt: (ifMatch: string | undefined) => Promise<Written>) => Promise<Written>;
+}
+
 async function uploadParts(
   client: S3Client,
   uri: string,
   parts: AsyncIterable<Buffer>,
-  { partsInFlight, writing }: UploadLimits & { writing: WriteOptions },
-): Promise<void> {
+  { partsInFlight, writing, buffers, write, onUnfinished }: PartsOptions,
+): Promise<StoredPut> {
   const { signal } = writing;
   const created = { uri, uploadId: await createUpload(client, uri, writing) };
   try {
-    const sender = new PartSender(client, created, partsInFlight, signal);
-    for await (const part of parts) await sender.add(part);
-    await completeUpload(client, created, await sender.parts(), { signal });
+    await onUnfinished?.({ uri, id: created.uploadId });
+    const sender = new PartSender(client, created, { inFlight: partsInFlight, signal, buffers });
+    let size = 0;
+    for await (const part of parts) {
+      size += part.length;
+      await sender.add(part);
+    }
+    const sent = await sender.parts();
+    const { etag } = await write((ifMatch) => completeUpload(client, created, sent, { ifMatch, signal }));
+    return { size, etag, modifiedAt: null };
   } catch (error) {
     await abortUpload(client, created, { signal: AbortSignal.timeout(ABORT_MS) }).catch(() => undefined);
     throw error;
@@ -70,16 +91,18 @@ class PartSender {
   readonly #client: S3Client;
   readonly #upload: Upload;
   readonly #inFlight: number;
+  readonly #buffers: PartBuffers;
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   readonly #parts: UploadedPart[] = [];
   #count = 0;
 
-  constructor(client: S3Client, created: Upload, inFlight: number, signal: AbortSignal | undefined) {
+  constructor(client: S3Client, created: Upload, { inFlight, signal, buffers }: SenderOptions) {
     this.#client = client;
     this.#upload = created;
     this.#inFlight = inFlight;
+    this.#buffers = buffers;
     const failed = this.#failed.signal;
     this.#signal = signal === undefined ? failed : AbortSignal.any([signal, failed]);
   }
@@ -108,33 +131,19 @@ class PartSender {
       this.#parts.push(await uploadPart(this.#client, this.#upload, number, body, { signal: this.#signal }));
     } catch (error) {
       this.#failed.abort(error);
+    } finally {
+      this.#buffers.giveBack(body);
     }
   }
+}
+
+interface SenderOptions {
+  readonly inFlight: number;
+  readonly signal: AbortSignal | undefined;
+  readonly buffers: PartBuffers;
 }
 
 async function* concatenated(first: readonly Buffer[], others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* first;
   yield* others;
-}
-
-/** Splits a body into parts of exactly this size, except for the last; an empty body has none. */
-async function* split(body: Readable | Buffer, size: number): AsyncGenerator<Buffer, undefined> {
-  if (Buffer.isBuffer(body)) {
-    for (let start = 0; start < body.length; start += size) yield body.subarray(start, start + size);
-    return;
-  }
-  let gathered: Buffer[] = [];
-  let missing = size;
-  for await (const chunk of body as AsyncIterable<Buffer | string>) {
-    let rest = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    while (rest.length >= missing) {
-      yield Buffer.concat([...gathered, rest.subarray(0, missing)]);
-      rest = rest.subarray(missing);
-      gathered = [];
-      missing = size;
-    }
-    if (rest.length > 0) gathered.push(rest);
-    missing -= rest.length;
-  }
-  if (gathered.length > 0) yield Buffer.concat(gathered);
 }

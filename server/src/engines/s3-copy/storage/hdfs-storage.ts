@@ -111,8 +111,8 @@ function hdfsWriter(
   verify: (bytes: number) => Promise<void>,
 ): OutputWriter {
   const parts = new OrderedParts();
-  let stored: Promise<void> | undefined;
-  const begin = (): Promise<void> => {
+  let stored: Promise<unknown> | undefined;
+  const begin = (): Promise<unknown> => {
     if (stored === undefined) {
       stored = store.put(uri, Readable.from(parts.inOrder(), { objectMode: false }), { signal });
       stored.catch((error: unknown) => parts.fail(error));
