@@ -26,7 +26,8 @@ import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-stat
 import { StatementJournal } from "./statement-jobs.ts";
 
 export interface SqlServers {
-  acquire(): Promise<HeldServer>;
+  /** `onWait` is called with what the start of the server waits for. */
+  acquire(onWait: (text: string) => void): Promise<HeldServer>;
   reacquire(name: string): Promise<HeldServer | undefined>;
 }
 
@@ -143,7 +144,10 @@ export class SqlRun extends InProcessRun {
   async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
     if (state !== undefined) return this.#reacquire(state.server);
     this.ending.throwIfAborted();
-    return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
+    return this.#unlessEnding(
+      this.#servers.acquire((text) => void this.log.write(text)),
+      (late) => late.release(),
+    );
   }
 
   /**

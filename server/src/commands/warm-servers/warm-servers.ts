@@ -55,8 +55,8 @@ export class WarmServers {
   }
 
   /** Returns a server with the current contributions to the scope, starts it if needed, and holds it for the caller. */
-  async acquire(scope: SparkScope): Promise<HeldServer> {
-    const contribution = await this.#options.contributionsOf(scope);
+  async acquire(scope: SparkScope, onWait?: (text: string) => void): Promise<HeldServer> {
+    const contribution = await this.#options.contributionsOf(scope, onWait);
     const digest = contributionDigest(contribution);
     this.#supervisor.drainOthers(scope, digest);
     for (;;) {

@@ -17,6 +17,10 @@ export interface Contribution {
   readonly remote?: RemoteSpark | undefined;
   /** The generation of the app; a JVM of an earlier generation is no longer used. Absent: 0. */
   readonly generation?: number | undefined;
+  /** Whether table formats are part of it, so that their settings are not the users'. */
+  readonly hasTableFormats?: boolean;
+  /** Properties that were left out because the server sets them. */
+  readonly ignored?: readonly string[];
 }
 
 /** A Spark Connect server that Headgate does not manage. */

@@ -1,0 +1,36 @@
+import type { Contribution } from "../spark-home/contribution.ts";
+import { foldersOf } from "./format-jars.ts";
+import { FORMAT_DEFAULTS, formatProperties, isOwnedByFormats } from "./format-properties.ts";
+import type { TableFormat } from "./table-format.ts";
+
+/** Only Sparks with a metastore of ours get its secret. */
+const OWN_METASTORE = "spark.headgate.metastore.secret";
+
+/**
+ * The contribution with the table formats. Properties of an app, or of an operator's file, that the formats own are left
+ * out, whatever they say: half of a configuration would be worse.
+ */
+export function withTableFormats(
+  contribution: Contribution,
+  formats: readonly TableFormat[],
+  jars: readonly string[],
+): Contribution {
+  if (formats.length === 0) return contribution;
+  const all = Object.entries(contribution.properties);
+  const context = {
+    warehouse: contribution.properties["spark.sql.warehouse.dir"] ?? "",
+    hasOwnMetastore: OWN_METASTORE in contribution.properties,
+  };
+  return {
+    ...contribution,
+    properties: {
+      ...FORMAT_DEFAULTS,
+      ...Object.fromEntries(all.filter(([key]) => !isOwnedByFormats(key))),
+      ...formatProperties(formats, context),
+    },
+    classPath: [...contribution.classPath, ...jars],
+    readOnly: [...contribution.readOnly, ...foldersOf(jars)],
+    hasTableFormats: true,
+    ignored: all.map(([key]) => key).filter(isOwnedByFormats),
+  };
+}
