@@ -7,8 +7,16 @@ export interface ClusterServices {
   keys: KeyRing;
   clusterRules: EngineRules;
   clusterLifecycle: ClusterLifecycle;
+  hasSchema: HasSchema;
 }
 
-export function clusterServices(clusterRules: EngineRules, options: LifecycleOptions): ClusterServices {
-  return { keys: options.keys, clusterRules, clusterLifecycle: new ClusterLifecycle(options) };
+/** Whether the metastore of the account has a schema of this name. */
+export type HasSchema = (accountId: number, schema: string) => Promise<boolean>;
+
+export function clusterServices(
+  clusterRules: EngineRules,
+  hasSchema: HasSchema,
+  options: LifecycleOptions,
+): ClusterServices {
+  return { keys: options.keys, clusterRules, clusterLifecycle: new ClusterLifecycle(options), hasSchema };
 }

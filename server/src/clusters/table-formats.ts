@@ -1,7 +1,8 @@
-import { TABLE_FORMATS, type TableFormat } from "../engines/table-formats/table-format.ts";
+import { ICEBERG_CATALOG, TABLE_FORMATS, type TableFormat } from "../engines/table-formats/table-format.ts";
 import { isOwnedByFormats } from "../engines/table-formats/format-properties.ts";
 import { invalid } from "../lib/fault.ts";
 import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import type { HasSchema } from "./cluster-services.ts";
 import type { ClusterEngine } from "./engine.ts";
 
 /** In one order, whatever the order in the request: another one would mean another Spark server. */
@@ -11,6 +12,19 @@ export function parseTableFormats(given: readonly string[]): TableFormat[] {
     throw invalid("table_formats", `has an unknown format; the known ones are ${TABLE_FORMATS.join(" and ")}`);
   }
   return TABLE_FORMATS.filter((format) => given.includes(format));
+}
+
+/** Throws if a catalog of the formats would hide a schema. It may call an external metastore, so no transaction waits. */
+export async function checkCatalogNames(
+  formats: readonly string[] | undefined,
+  accountId: number,
+  hasSchema: HasSchema,
+): Promise<void> {
+  if (formats?.includes("iceberg") !== true || !(await hasSchema(accountId, ICEBERG_CATALOG))) return;
+  throw invalid(
+    "table_formats",
+    `must not have iceberg while the account has a schema ${ICEBERG_CATALOG}, which the catalog of that name would hide`,
+  );
 }
 
 interface FormatsAndMore {

@@ -202,11 +202,13 @@ function sparkContributions(parts: ContributionParts): ContributionsOf {
     ]);
     // A remote server has its own catalog.
     const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
+    const isHere = runsHere(cluster.properties ?? {});
     // Another cluster may have access to S3 by itself, and lacks our classes.
-    const files = runsHere(cluster.properties ?? {}) ? storage : { ...storage, defaults: {} };
+    const files = isHere ? storage : { ...storage, defaults: {} };
     const { tableFormats } = cluster;
     const jars = tableFormats.length === 0 ? [] : await jarsOf(tableFormats, parts, onWait);
-    return withTableFormats(mergeContributions([files, catalog, cluster, app]), tableFormats, jars);
+    const merged = mergeContributions([files, catalog, cluster, app]);
+    return withTableFormats(merged, tableFormats, { jars, runsHere: isHere });
   };
 }
 

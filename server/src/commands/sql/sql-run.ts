@@ -236,7 +236,7 @@ export class SqlRun extends InProcessRun {
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isStatementError(error)) await this.log.explain(described(error));
-    return failedBy(error, this.#script?.position ?? "");
+    return failedBy(error, this.#script?.position ?? "", this.#server?.isRemote ?? false);
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {

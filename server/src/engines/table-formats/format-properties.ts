@@ -11,6 +11,8 @@ export interface FormatContext {
   readonly warehouse: string;
   /** Whether the metastore is ours. */
   readonly hasOwnMetastore: boolean;
+  /** Whether tasks run in the driver's own JVM. Executors elsewhere lack our classes. */
+  readonly runsHere: boolean;
 }
 
 const EXTENSIONS: Readonly<Record<TableFormat, string>> = {
@@ -26,6 +28,11 @@ const DELTA: Properties = {
   "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
   // Otherwise the metastore would not know the columns of Delta's tables.
   "spark.databricks.delta.catalog.update.enabled": "true",
+};
+
+/** Delta's commits to local files are exclusive only with a class of ours, in `jvm/localfs`. */
+const EXCLUSIVE_FILES: Properties = {
+  "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.ExclusiveLocalFs",
 };
 
 const ICEBERG: Properties = {
@@ -44,12 +51,13 @@ export const FORMAT_DEFAULTS: Properties = { [snapshotPartitions]: "2" };
 
 export function formatProperties(
   formats: readonly TableFormat[],
-  { warehouse, hasOwnMetastore }: FormatContext,
+  { warehouse, hasOwnMetastore, runsHere }: FormatContext,
 ): Properties {
   if (formats.length === 0) return {};
   return {
     "spark.sql.extensions": extensionsOf(formats),
     ...(formats.includes("delta") ? DELTA : {}),
+    ...(formats.includes("delta") && runsHere ? EXCLUSIVE_FILES : {}),
     ...(formats.includes("iceberg") ? { ...ICEBERG, [`${icebergSetting}.warehouse`]: warehouse } : {}),
     ...(formats.includes("iceberg") && hasOwnMetastore ? WITHOUT_LOCKS : {}),
   };
@@ -70,10 +78,9 @@ export function isOwnedByFormats(name: string): boolean {
 
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ["spark.sql.extensions", [["delta"], ["iceberg"], TABLE_FORMATS].map((some) => extensionsOf(some as TableFormat[]))],
-  ...Object.entries({ ...DELTA, ...ICEBERG, ...WITHOUT_LOCKS }).map(([key, value]): [string, string[]] => [
-    key,
-    [value],
-  ]),
+  ...Object.entries({ ...DELTA, ...EXCLUSIVE_FILES, ...ICEBERG, ...WITHOUT_LOCKS }).map(
+    ([key, value]): [string, string[]] => [key, [value]],
+  ),
 ]);
 
 /** Whether it is a property of ours, with a value of ours. The same property with another value may load users' code. */

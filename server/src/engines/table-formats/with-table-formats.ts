@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { Contribution } from "../spark-home/contribution.ts";
 import { foldersOf } from "./format-jars.ts";
 import { FORMAT_DEFAULTS, formatProperties, isOwnedByFormats } from "./format-properties.ts";
@@ -6,6 +7,12 @@ import type { TableFormat } from "./table-format.ts";
 /** Only Sparks with a metastore of ours get its secret. */
 const OWN_METASTORE = "spark.headgate.metastore.secret";
 
+/** Delta's jar contains its Python module (`from delta.tables import DeltaTable`), which Python reads from there. */
+function pythonModules(jars: readonly string[]): Record<string, string> {
+  const jar = jars.find((path) => basename(path).startsWith("delta-spark_"));
+  return jar === undefined ? {} : { PYTHONPATH: jar };
+}
+
 /**
  * The contribution with the table formats. Properties of an app, or of an operator's file, that the formats own are left
  * out, whatever they say: half of a configuration would be worse.
@@ -13,13 +20,14 @@ const OWN_METASTORE = "spark.headgate.metastore.secret";
 export function withTableFormats(
   contribution: Contribution,
   formats: readonly TableFormat[],
-  jars: readonly string[],
+  { jars, runsHere }: { jars: readonly string[]; runsHere: boolean },
 ): Contribution {
   if (formats.length === 0) return contribution;
   const all = Object.entries(contribution.properties);
   const context = {
     warehouse: contribution.properties["spark.sql.warehouse.dir"] ?? "",
     hasOwnMetastore: OWN_METASTORE in contribution.properties,
+    runsHere,
   };
   return {
     ...contribution,
@@ -29,6 +37,7 @@ export function withTableFormats(
       ...formatProperties(formats, context),
     },
     classPath: [...contribution.classPath, ...jars],
+    env: { ...contribution.env, ...pythonModules(jars) },
     readOnly: [...contribution.readOnly, ...foldersOf(jars)],
     hasTableFormats: true,
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
