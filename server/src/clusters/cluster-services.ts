@@ -1,5 +1,6 @@
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { EngineRules } from "./engine.ts";
+import type { HasSchema } from "./table-formats.ts";
 import { ClusterLifecycle, type LifecycleOptions } from "./lifecycle.ts";
 
 /** The services that `app` passes to the operations of this slice. */
@@ -9,9 +10,6 @@ export interface ClusterServices {
   clusterLifecycle: ClusterLifecycle;
   hasSchema: HasSchema;
 }
-
-/** Whether the metastore of the account has a schema of this name. */
-export type HasSchema = (accountId: number, schema: string) => Promise<boolean>;
 
 export function clusterServices(
   clusterRules: EngineRules,

@@ -2,7 +2,6 @@ import { ICEBERG_CATALOG, TABLE_FORMATS, type TableFormat } from "../engines/tab
 import { isOwnedByFormats } from "../engines/table-formats/format-properties.ts";
 import { invalid } from "../lib/fault.ts";
 import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
-import type { HasSchema } from "./cluster-services.ts";
 import type { ClusterEngine } from "./engine.ts";
 
 /** In one order, whatever the order in the request: another one would mean another Spark server. */
@@ -13,6 +12,9 @@ export function parseTableFormats(given: readonly string[]): TableFormat[] {
   }
   return TABLE_FORMATS.filter((format) => given.includes(format));
 }
+
+/** Whether the metastore of the account has a schema of this name. */
+export type HasSchema = (accountId: number, schema: string) => Promise<boolean>;
 
 /** Throws if a catalog of the formats would hide a schema. It may call an external metastore, so no transaction waits. */
 export async function checkCatalogNames(

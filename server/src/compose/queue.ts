@@ -1,5 +1,6 @@
 import { metastoreFailure } from "../catalog/tables/metastore-failure.ts";
-import { clusterServices, type ClusterServices, type HasSchema } from "../clusters/cluster-services.ts";
+import { clusterServices, type ClusterServices } from "../clusters/cluster-services.ts";
+import type { HasSchema } from "../clusters/table-formats.ts";
 import type { ClusterControl } from "../clusters/control.ts";
 import { AccountDisk } from "../commands/account-disk/account-disk.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
