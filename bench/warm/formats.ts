@@ -1,8 +1,11 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { median, timed } from "../measure.ts";
 import { SELECT_1, sqlCommand } from "./warm-server.ts";
 
 const ROUNDS = 4;
+/** A server that is idle for the first time loads Delta. */
+const IDLE_MS = 20_000;
 const CLUSTER = "/api/v2/clusters/default";
 
 /** The statements of a new table, the same for all formats. */
@@ -53,4 +56,5 @@ async function restart({ call, run }: BenchHeadgate): Promise<void> {
   await call("PUT", `${CLUSTER}/state`, { state: "terminate", force: true });
   while ((await call<{ state: string }>("GET", `${CLUSTER}/state`)).state !== "DOWN");
   await run(sqlCommand(SELECT_1));
+  await delay(IDLE_MS);
 }

@@ -45,7 +45,7 @@ export class WarmServers {
       describe: ({ key: scope }) => ({ place: scope }),
       log: options.log,
       onReady: (server) => this.#settleIn(server),
-      onIdle: (server) => void server.makeSessions().catch(() => undefined),
+      onIdle: (server) => void server.prepareNext().catch(() => undefined),
     });
   }
 
@@ -177,7 +177,7 @@ export class WarmServers {
   async #settleIn(server: WarmServer): Promise<void> {
     try {
       if (server.isIdle) await server.warmUp();
-      await server.makeSessions();
+      await server.prepareNext();
     } catch (error) {
       this.#options.log.debug({ err: error }, "a warm server was not warmed up");
     }

@@ -61,6 +61,13 @@ it("uses the locks of an external metastore, which other writers may rely on", (
   expect(added(["iceberg"], { "spark.sql.warehouse.dir": "file:/w" }).properties).not.toHaveProperty(locks);
 });
 
+it("lets an idle server load Delta, unless its executors are elsewhere", () => {
+  expect(added(["delta"]).warmUp).toHaveLength(3);
+  expect(added(["iceberg"]).warmUp).toEqual([]);
+  const elsewhere = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], { jars: [], runsHere: false });
+  expect(elsewhere.warmUp).toEqual([]);
+});
+
 it("adds the jars, their folders and Delta's Python module", () => {
   expect(added(TABLE_FORMATS)).toMatchObject({
     classPath: ["/c/delta/delta-spark_4.1_2.13-4.4.0.jar", "/c/iceberg/a.jar"],

@@ -7,6 +7,16 @@ import type { TableFormat } from "./table-format.ts";
 /** Only Sparks with a metastore of ours get its secret. */
 const OWN_METASTORE = "spark.headgate.metastore.secret";
 
+/**
+ * The first table of Delta in a server takes many seconds of processor time, most of them to read the table's log. Spark
+ * replaces the variable by the server's own folder.
+ */
+const DELTA_WARM_UP = [
+  "create table delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
+  "insert into delta.`${spark.local.dir}/delta-warm-up` values (1, 'a')",
+  "select * from delta.`${spark.local.dir}/delta-warm-up` where id > 0 order by id",
+];
+
 /** Delta's jar contains its Python module (`from delta.tables import DeltaTable`), which Python reads from there. */
 function pythonModules(jars: readonly string[]): Record<string, string> {
   const jar = jars.find((path) => basename(path).startsWith("delta-spark_"));
@@ -40,6 +50,7 @@ export function withTableFormats(
     env: { ...contribution.env, ...pythonModules(jars) },
     readOnly: [...contribution.readOnly, ...foldersOf(jars)],
     hasTableFormats: true,
+    warmUp: formats.includes("delta") && runsHere ? DELTA_WARM_UP : [],
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
   };
 }
