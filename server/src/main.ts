@@ -10,7 +10,7 @@ const USAGE = `Usage: headgate <command>
 
   start      serve (npm start)
   admin …    operator commands (npm run admin -- --help)
-  setup      fetch and build what a start would (npm run setup)
+  setup …    fetch and build what a start would, and the named table formats (npm run setup -- delta iceberg)
   migrate    bring the database to this version and end
   openapi    print the OpenAPI document
   schema     print the schema of the database
@@ -30,7 +30,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
     }
     case "setup": {
       const { setUpAll } = await import("./set-up.ts");
-      return setUpAll(await loadConfigAndWarn(), process.stdout);
+      return setUpAll(await loadConfigAndWarn(), process.stdout, rest);
     }
     case "migrate":
       return runMigrations(await loadConfigAndWarn());

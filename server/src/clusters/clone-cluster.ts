@@ -8,6 +8,7 @@ import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer } from "./cluster-token.ts";
 import { checkClusterCount, MAY_CREATE, readCluster, setLabels } from "./cluster-changes.ts";
+import { checkCatalogNames } from "./table-formats.ts";
 import { checkLabels } from "./labels.ts";
 import { insertCluster, lockCluster } from "./store/cluster.ts";
 
@@ -38,9 +39,10 @@ export const cloneCluster = operation({
 
   async handle(
     { found, params, body, caller, change },
-    { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
+    { keys, clusterRules, hasSchema }: Pick<ClusterServices, "keys" | "clusterRules" | "hasSchema">,
   ) {
     const labels = checkLabels(body.labels);
+    await checkCatalogNames(body.table_formats ?? found.tableFormats, caller.accountId, hasSchema);
     return change(async (tx, audit) => {
       const original = await lockCluster(tx, found.id);
       if (original === undefined) throw notFound("Cluster", params.cluster_id);

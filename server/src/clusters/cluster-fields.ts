@@ -38,6 +38,13 @@ export const SettingFields = {
   environment_id: Type.Optional(
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "A package environment of the account" }),
   ),
+  table_formats: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 16,
+      description: "delta, iceberg: formats of tables that commands of the cluster can use, besides those of Spark",
+      examples: [["delta"]],
+    }),
+  ),
   pools: Type.Optional(PoolsInput),
   max_concurrent_commands: own(
     1,

@@ -1,5 +1,6 @@
 import { requireFeature, type Caller } from "../access/caller.ts";
 import { checkSparkConfig, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import type { TableFormat } from "../engines/table-formats/table-format.ts";
 import { invalid } from "../lib/fault.ts";
 import {
   MAX_CONCURRENT_COMMANDS,
@@ -10,11 +11,13 @@ import {
 } from "./cluster-fields.ts";
 import { parseEngine, type ClusterEngine, type EngineInput, type EngineRules } from "./engine.ts";
 import { parsePools, type Pools } from "./pools.ts";
+import { checkTableFormats, parseTableFormats } from "./table-formats.ts";
 
 /** The settings of a cluster, except labels and token. Null: the value of the account or the deployment applies. */
 export interface ClusterSettings {
   engine: ClusterEngine;
   sparkConfig: SparkConfig;
+  tableFormats: readonly TableFormat[];
   pools: Pools;
   maxConcurrentCommands: number | null;
   idleClusterTimeoutHours: number | null;
@@ -24,6 +27,7 @@ export interface ClusterSettings {
 export const NEW_CLUSTER: ClusterSettings = {
   engine: { type: "local" },
   sparkConfig: {},
+  tableFormats: [],
   pools: {},
   maxConcurrentCommands: null,
   idleClusterTimeoutHours: null,
@@ -42,10 +46,11 @@ export function mergedSettings(
 ): ClusterSettings {
   if (input.environment_id !== undefined)
     throw invalid("environment_id", `names no environment of the account: ${input.environment_id}`);
-  const { engine, spark_config: config, pools, max_concurrent_commands: commands } = input;
-  return {
+  const { engine, spark_config: config, table_formats: formats, pools, max_concurrent_commands: commands } = input;
+  const settings = {
     engine: engine === undefined ? current.engine : parseEngine(engine, rules),
     sparkConfig: config === undefined ? current.sparkConfig : checkSparkConfig(config, "spark_config"),
+    tableFormats: formats === undefined ? current.tableFormats : parseTableFormats(formats),
     pools: pools === undefined ? current.pools : parsePools(pools),
     maxConcurrentCommands: givenOr(
       ownValue("max_concurrent_commands", commands, 1, MAX_CONCURRENT_COMMANDS),
@@ -53,6 +58,8 @@ export function mergedSettings(
     ),
     ...mergedTimeouts(input, current, rules),
   };
+  checkTableFormats(settings);
+  return settings;
 }
 
 /** The last request counts, as for the account: hours without seconds make the hours effective again. */

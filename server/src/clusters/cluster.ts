@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { TABLE_FORMATS } from "../engines/table-formats/table-format.ts";
 import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { Engine, engineObject } from "./engine.ts";
@@ -15,6 +16,7 @@ export const Cluster = Type.Object(
     spark_config: Type.Unsafe<Readonly<Record<string, string>>>(
       Type.Object({}, { additionalProperties: Type.String() }),
     ),
+    table_formats: Type.Array(OneOf(TABLE_FORMATS), { description: "Formats of tables besides those of Spark" }),
     environment_id: Nullable(Type.Integer()),
     pools: Type.Unsafe<Record<string, Static<typeof PoolObject>>>(
       Type.Object({}, { additionalProperties: PoolObject }),
@@ -36,6 +38,7 @@ export function clusterObject(row: ClusterRow): Static<typeof Cluster> {
     labels: row.labels,
     engine: engineObject(row.engine, row.token !== null),
     spark_config: row.sparkConfig,
+    table_formats: [...row.tableFormats],
     environment_id: null,
     pools: poolsObject(row.pools),
     max_concurrent_commands: row.maxConcurrentCommands,

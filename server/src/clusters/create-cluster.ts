@@ -9,6 +9,7 @@ import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings, NEW_CLUSTER } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer, type StoredToken } from "./cluster-token.ts";
 import { checkClusterCount, MAY_CREATE, readCluster, setLabels } from "./cluster-changes.ts";
+import { checkCatalogNames } from "./table-formats.ts";
 import { checkLabels, DEFAULT_LABEL } from "./labels.ts";
 import { findCluster, insertCluster, lockCluster } from "./store/cluster.ts";
 
@@ -27,12 +28,13 @@ export const createCluster = operation({
 
   async handle(
     { body, caller, change, reader, authorise },
-    { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
+    { keys, clusterRules, hasSchema }: Pick<ClusterServices, "keys" | "clusterRules" | "hasSchema">,
   ) {
     const labels = checkLabels(body.labels);
     const model = body.engine === undefined ? await findCluster(reader, { id: null, name: DEFAULT_LABEL }) : undefined;
     // The new cluster uses the token of the default cluster, as a clone does.
     if (model !== undefined) await authorise(policyObjectOf(model), "read", MAY_CREATE);
+    await checkCatalogNames(body.table_formats, caller.accountId, hasSchema);
     return change(async (tx, audit) => {
       const base = body.engine === undefined ? await engineOf(tx, model?.id) : { ...NEW_CLUSTER, token: null };
       const settings = mergedSettings(body, { ...NEW_CLUSTER, engine: base.engine }, { ...clusterRules, caller });

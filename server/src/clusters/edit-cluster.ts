@@ -13,6 +13,7 @@ import { isSameEngine, type ClusterEngine } from "./engine.ts";
 import { readCluster, setLabels } from "./cluster-changes.ts";
 import { checkKeepsDefault, checkLabels } from "./labels.ts";
 import { lockCluster, updateCluster, type ClusterRow } from "./store/cluster.ts";
+import { checkCatalogNames } from "./table-formats.ts";
 import { hasUnfinished, lockClaims } from "./store/commands.ts";
 
 export const editCluster = operation({
@@ -38,9 +39,14 @@ export const editCluster = operation({
 
   async handle(
     { found, params, body, caller, change },
-    { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
+    { keys, clusterRules, hasSchema }: Pick<ClusterServices, "keys" | "clusterRules" | "hasSchema">,
   ) {
     const labels = body.labels === undefined ? undefined : checkLabels(body.labels);
+    await checkCatalogNames(
+      found.tableFormats.includes("iceberg") ? [] : body.table_formats,
+      caller.accountId,
+      hasSchema,
+    );
     return change(async (tx, audit) => {
       lockClaims(tx);
       const current = await lockCluster(tx, found.id);

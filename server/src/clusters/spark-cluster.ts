@@ -9,6 +9,7 @@ import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-po
 import type { ContributedPart, Contribution } from "../engines/spark-home/contribution.ts";
 import { parseProperties } from "../engines/spark-submit/properties-file.ts";
 import { allowedOperatorSettings, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import type { TableFormat } from "../engines/table-formats/table-format.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
@@ -24,28 +25,33 @@ export interface SparkClusterRules extends EngineRules {
   readonly isolation: "auto" | "bubblewrap" | "none";
 }
 
+export interface ClusterPart extends ContributedPart {
+  readonly tableFormats: readonly TableFormat[];
+}
+
 /** The contribution of a cluster to the Sparks of its commands: its engine, its configuration and its pools. */
 export function sparkCluster(
   db: Database,
   keys: KeyRing,
   rules: SparkClusterRules,
-): (accountId: number, clusterId: number) => Promise<ContributedPart> {
+): (accountId: number, clusterId: number) => Promise<ClusterPart> {
   return async (accountId, clusterId) => {
     const cluster = await findCluster(db.accountReader(accountId), { id: clusterId, name: null });
     if (cluster === undefined) throw new Fault("invalid", "its cluster was deleted");
-    const { engine, sparkConfig, pools } = cluster;
+    const { engine, sparkConfig, pools, tableFormats } = cluster;
     const addresses = await checkResolvedHosts(engine, rules.allowedNetworks, byName);
     const token = openToken(keys, accountId, cluster.token)?.reveal();
     if (engine.type === "standalone" && token === undefined) await checkSoleAccount(db, accountId, rules);
     if (engine.type === "connect") {
-      return { remote: { ...connectAddress(engine.url), address: stableAddress(addresses), token } };
+      const remote = { ...connectAddress(engine.url), address: stableAddress(addresses), token };
+      return { remote, tableFormats: [] };
     }
     const config =
       engine.type === "yarn"
         ? yarnConfig(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
         : engineConfig(engine, { isLocal: addresses.every(isLoopback), token });
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
-    return { ...config, properties: { ...sparkConfig, ...config.properties, ...named } };
+    return { ...config, properties: { ...sparkConfig, ...config.properties, ...named }, tableFormats };
   };
 }
 

@@ -1,4 +1,6 @@
+import { metastoreFailure } from "../catalog/tables/metastore-failure.ts";
 import { clusterServices, type ClusterServices } from "../clusters/cluster-services.ts";
+import type { HasSchema } from "../clusters/table-formats.ts";
 import type { ClusterControl } from "../clusters/control.ts";
 import { AccountDisk } from "../commands/account-disk/account-disk.ts";
 import type { CommandKinds } from "../commands/kinds/command-kinds.ts";
@@ -74,12 +76,19 @@ function composeEvents({ config, connection, background, log }: NodeParts): Comm
 
 function composeClusters(
   { config, background: db, keys, clock, log }: NodeParts,
-  { sql: { servers }, standbys }: Sparks,
+  { sql: { servers }, standbys, accountTables }: Sparks,
   control: ClusterControl | undefined,
   events: CommandEventSource,
 ): ClusterServices {
   const wake = (): void => events.wake();
-  return clusterServices(config, {
+  const hasSchema: HasSchema = async (accountId, schema) => {
+    try {
+      return (await (await accountTables.of(accountId)).tableNames(schema)) !== undefined;
+    } catch (error) {
+      throw metastoreFailure(error);
+    }
+  };
+  return clusterServices(config, hasSchema, {
     db,
     keys,
     control: control ?? clusterControl({ db: db.system, servers, standbys, log, wake }),

@@ -36,6 +36,10 @@ import type { Sandbox } from "../processes/sandbox/sandbox.ts";
 import type { ShowProgress } from "../processes/set-up/set-up-step.ts";
 import { runsHere } from "../engines/spark-submit/executor-jars.ts";
 import { mergeContributions } from "../engines/spark-home/contribution.ts";
+import { FORMAT_NAMES, type TableFormat } from "../engines/table-formats/table-format.ts";
+import { FormatJars } from "../engines/table-formats/format-jars.ts";
+import { withTableFormats } from "../engines/table-formats/with-table-formats.ts";
+import { Fault } from "../lib/fault.ts";
 import { hasS3a } from "../engines/spark-home/jvm-parts.ts";
 import { ensureSparkHome } from "../engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
@@ -116,7 +120,9 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   held.defer(() => metastores.close());
   metastoreAccounts.add(metastores);
   const clusterOf = sparkCluster(db, keys, config);
-  const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
+  const formatJars = new FormatJars({ cacheDir: config.cacheDir, log });
+  held.defer(() => formatJars.stop());
+  const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores, formatJars, setUp });
   const contributions = { contributionsOf, clusterOf };
   const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine });
   held.defer(() => sql.servers.close());
@@ -180,12 +186,15 @@ interface ContributionParts {
   clusterOf: ReturnType<typeof sparkCluster>;
   storageOf: ReturnType<typeof sparkStorage>;
   metastores: Metastores;
+  formatJars: FormatJars;
+  setUp: SparkSetUp | undefined;
 }
 
 /** Everything that configures an account's Sparks. If two contributions set a property, the later one wins. */
-function sparkContributions({ db, clusterOf, storageOf, metastores }: ContributionParts): ContributionsOf {
+function sparkContributions(parts: ContributionParts): ContributionsOf {
+  const { db, clusterOf, storageOf, metastores } = parts;
   const appOf = sparkApp(db);
-  return async ({ accountId, clusterId, appId }) => {
+  return async ({ accountId, clusterId, appId }, onWait) => {
     const [storage, cluster, app] = await Promise.all([
       storageOf(accountId),
       clusterOf(accountId, clusterId),
@@ -193,10 +202,31 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
     ]);
     // A remote server has its own catalog.
     const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
+    const isHere = runsHere(cluster.properties ?? {});
     // Another cluster may have access to S3 by itself, and lacks our classes.
-    const files = runsHere(cluster.properties ?? {}) ? storage : { ...storage, defaults: {} };
-    return mergeContributions([files, catalog, cluster, app]);
+    const files = isHere ? storage : { ...storage, defaults: {} };
+    const { tableFormats } = cluster;
+    const jars = tableFormats.length === 0 ? [] : await jarsOf(tableFormats, parts, onWait);
+    const merged = mergeContributions([files, catalog, cluster, app]);
+    return withTableFormats(merged, tableFormats, { jars, runsHere: isHere });
   };
+}
+
+/** The jars of the formats. The first cluster that needs them waits until they are downloaded. */
+async function jarsOf(
+  formats: readonly TableFormat[],
+  { formatJars, setUp }: Pick<ContributionParts, "formatJars" | "setUp">,
+  onWait: (text: string) => void = () => undefined,
+): Promise<string[]> {
+  const spark = setUp?.current();
+  if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
+  const jars: string[] = [];
+  for (const format of formats) {
+    const wait = (): void =>
+      onWait(`waiting for the download of ${FORMAT_NAMES[format]}, which this cluster is the first to use`);
+    jars.push(...(await formatJars.provide(format, spark.home, wait)));
+  }
+  return jars;
 }
 
 type MetastoreParts = Pick<

@@ -200,7 +200,8 @@ create table cluster (
   start_failed_at timestamp with time zone,
   deleted_at timestamp with time zone,
   work_beat bigint default 0 not null,
-  owner_id bigint
+  owner_id bigint,
+  table_formats text[] default '{}'::text[] not null
 );
 
 create table cluster_label (
@@ -473,6 +474,7 @@ alter table audit_event add constraint audit_event_pkey PRIMARY KEY (id);
 
 alter table cluster add constraint cluster_pkey PRIMARY KEY (id);
 alter table cluster add constraint cluster_state_check CHECK ((state = ANY (ARRAY['DOWN'::text, 'PENDING'::text, 'UP'::text, 'TERMINATING'::text])));
+alter table cluster add constraint cluster_table_formats_check CHECK ((table_formats <@ ARRAY['delta'::text, 'iceberg'::text]));
 
 alter table cluster_label add constraint cluster_label_pkey PRIMARY KEY (account_id, label);
 

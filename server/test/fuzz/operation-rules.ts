@@ -44,6 +44,7 @@ const cluster: Fields = {
   labels,
   engine,
   spark_config: among([{}, { "spark.sql.shuffle.partitions": "4" }], ["x", [1], { "spark.ui.port": "1" }]),
+  table_formats: among([[], ["delta", "iceberg", "delta"]], [["hudi"], [{}], {}]),
   idle_cluster_timeout: integer(0, 6),
   pools: among([{}, { fast: { weight: 2 } }], ["x", { fast: { weight: 0 } }]),
 };

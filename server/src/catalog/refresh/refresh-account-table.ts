@@ -1,5 +1,6 @@
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { isStoreUnavailableFault } from "../../db/store-fault.ts";
+import { selfListedFormat } from "../../engines/hive-tables/table-format.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { RefreshRequest, RefreshTable } from "../contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
@@ -22,6 +23,10 @@ export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
       // Retries during an outage of the store, as the comparing and adding of partitions does.
       const open = (): ReturnType<typeof openTable> => openTable(options, request, signal);
       const opened = await retry(open, isStoreUnavailableFault, signal, FAILOVER_PAUSES_MS);
+      if (typeof opened === "string") {
+        await report.logSummary(opened);
+        return;
+      }
       try {
         await refreshTable({ ...opened, journal, report, stableMinutes: request.stableMinutes, signal });
       } finally {
@@ -34,17 +39,22 @@ export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
   };
 }
 
-/** The caller closes the store and the partitions. */
+/** The caller closes the store and the partitions. A text says why the table needs no refresh. */
 async function openTable(
   { accountTables, storage, openTablePartitions }: AccountRefreshOptions,
   request: RefreshRequest,
   signal: AbortSignal,
-): Promise<Pick<TableRefreshOptions, "table" | "store" | "partitions">> {
+): Promise<Pick<TableRefreshOptions, "table" | "store" | "partitions"> | string> {
   const { accountId } = request;
   const opened = await storage.open(accountId);
   try {
     const catalog = await accountTables.of(accountId);
     const found = await unlessAborted(signal, catalog.table(request.schema, request.table, signal));
+    const format = found && selfListedFormat(found.parameters);
+    if (format !== undefined) {
+      await opened.store.close();
+      return `${request.schema}.${request.table} is a table of ${format}, which keeps its own list of files: it needs no refresh`;
+    }
     const table = checkRefreshable(found, request, opened);
     return { table, store: opened.store, partitions: await openTablePartitions(accountId, table) };
   } catch (error) {

@@ -71,7 +71,12 @@ function faultAsValue<T>(work: () => T): T | Fault {
 }
 
 function combinations(columns: readonly SensorColumn[], keys: readonly TableColumn[]): PartitionCombination[] {
-  if (keys.length === 0) throw invalid("table", "is not partitioned");
+  if (keys.length === 0) {
+    throw invalid(
+      "table",
+      "is not partitioned, or keeps its partitions outside of the metastore like tables of Delta Lake and Apache Iceberg",
+    );
+  }
   const unknown = columns.find(({ name }) => !keys.some((key) => key.name.toLowerCase() === name));
   if (unknown !== undefined) {
     const names = keys.map((key) => key.name).join(", ");

@@ -26,7 +26,8 @@ export interface ClusterRow extends ClusterSettings {
 }
 
 const COLUMNS = `
-  c.id, c.account_id as "accountId", c.owner_id as "ownerId", c.engine, c.token, c.spark_config as "sparkConfig", c.pools,
+  c.id, c.account_id as "accountId", c.owner_id as "ownerId", c.engine, c.token, c.spark_config as "sparkConfig",
+  c.table_formats as "tableFormats", c.pools,
   c.max_concurrent_commands as "maxConcurrentCommands", c.idle_cluster_timeout_hours as "idleClusterTimeoutHours",
   c.idle_cluster_timeout_seconds as "idleClusterTimeoutSeconds", c.state, c.state_since as "stateSince",
   c.up_since as "upSince", c.start_failure as "startFailure", c.created_at as "createdAt", c.updated_at as "updatedAt",
@@ -81,9 +82,9 @@ export async function insertCluster(
   token: Buffer | null,
 ): Promise<number> {
   const [row] = await tx.query<{ id: number }>(
-    `insert into cluster (engine, spark_config, pools, max_concurrent_commands, idle_cluster_timeout_hours,
+    `insert into cluster (engine, spark_config, table_formats, pools, max_concurrent_commands, idle_cluster_timeout_hours,
        idle_cluster_timeout_seconds, token, owner_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
     [...valuesOf(settings, token), ownerId],
   );
   if (row === undefined) throw new Error("an insert returned no row");
@@ -97,9 +98,9 @@ export async function updateCluster(
   token: Buffer | null,
 ): Promise<void> {
   await tx.query(
-    `update cluster set engine = $1, spark_config = $2, pools = $3, max_concurrent_commands = $4,
-       idle_cluster_timeout_hours = $5, idle_cluster_timeout_seconds = $6, token = $7, updated_at = now()
-      where id = $8`,
+    `update cluster set engine = $1, spark_config = $2, table_formats = $3, pools = $4, max_concurrent_commands = $5,
+       idle_cluster_timeout_hours = $6, idle_cluster_timeout_seconds = $7, token = $8, updated_at = now()
+      where id = $9`,
     [...valuesOf(settings, token), id],
   );
 }
@@ -108,6 +109,7 @@ function valuesOf(settings: ClusterSettings, token: Buffer | null): unknown[] {
   return [
     JSON.stringify(settings.engine),
     JSON.stringify(settings.sparkConfig),
+    settings.tableFormats,
     JSON.stringify(settings.pools),
     settings.maxConcurrentCommands,
     settings.idleClusterTimeoutHours,

@@ -14,8 +14,11 @@ export interface ScopedProcess {
   readonly generation: number;
 }
 
-/** The current configuration of the scope's JVMs, from the account, its metastore, the cluster and the app. */
-export type ContributionsOf = (scope: SparkScope) => Promise<Contribution>;
+/**
+ * The current configuration of the scope's JVMs, from the account, its metastore, the cluster and the app. It may have to
+ * be prepared: `onWait` is called with what the caller waits for, as text for users.
+ */
+export type ContributionsOf = (scope: SparkScope, onWait?: (text: string) => void) => Promise<Contribution>;
 
 export function scopeKey({ accountId, clusterId, appId }: SparkScope): string {
   return `${accountId}/${clusterId}/${appId ?? ""}`;

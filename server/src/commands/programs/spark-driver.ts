@@ -14,6 +14,7 @@ import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { describeFailure } from "../../engines/spark-submit/failure-reason.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
+import { isOwnedByFormats } from "../../engines/table-formats/format-properties.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../execution/spark-scope.ts";
 import type { HandOver, ProgramDriver } from "./program-driver.ts";
@@ -58,7 +59,7 @@ export function sparkDriver(
       if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
       const contribution = await contributionsOf(command);
       checkRunsPrograms(contribution);
-      const { properties, classPath, env, readOnly } = contribution;
+      const { properties, classPath, env, readOnly, hasTableFormats, ignored = [] } = contribution;
       const propertiesFile = join(input, "spark.properties");
       const { program, files } = await sparkProgram(command, programText ?? "", input, () => findR(spark.home.folder));
       const line = driverCommandLine({
@@ -66,6 +67,7 @@ export function sparkDriver(
         program,
         properties,
         classPath,
+        isServerSetting: hasTableFormats === true ? isOwnedByFormats : undefined,
         propertiesFile,
         defaultMemoryMiB: DEFAULT_MEMORY_MIB,
         applicationId,
@@ -79,7 +81,7 @@ export function sparkDriver(
         env: { ...ownEnvironment(work, command.accountId), ...line.env, ...env },
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
-        notes: notesOn(line.ignored),
+        notes: notesOn([...new Set([...ignored, ...line.ignored])]),
         memoryMiB: withOverhead(line.memoryMiB),
         handOver: line.fitsStandby && mayWait(contribution) ? handOverOf(line, contribution) : undefined,
       };

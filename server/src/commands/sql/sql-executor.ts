@@ -79,7 +79,7 @@ function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): 
     const scope = scopeOf(run.command);
     return new SqlRun(
       run,
-      { acquire: () => servers.acquire(scope), reacquire: (name) => servers.reacquire(name, scope) },
+      { acquire: (onWait) => servers.acquire(scope, onWait), reacquire: (name) => servers.reacquire(name, scope) },
       { headers: pool === null ? {} : { [POOL_HEADER]: pool }, limits, bootId },
     );
   };

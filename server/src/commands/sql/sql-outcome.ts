@@ -1,4 +1,5 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
+import { withFormatHint } from "../../engines/table-formats/missing-format.ts";
 import { type RunOutcome, ended, failed, type EndedOutcome } from "../execution/executor.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
@@ -18,11 +19,12 @@ export function isStatementError({ kind }: ConnectError): boolean {
 }
 
 /** `position` is the text in front of the error of a statement. */
-export function failedBy(error: ConnectError, position: string): EndedOutcome {
+export function failedBy(error: ConnectError, position: string, isRemote: boolean): EndedOutcome {
   switch (error.kind) {
     case "failed":
     case "cancelled":
-      return failed(`${position}${summarised(error)}`);
+      // A remote server has its own formats, which no setting of ours changes.
+      return failed(`${position}${isRemote ? summarised(error) : withFormatHint(summarised(error))}`);
     case "unavailable":
     case "refused":
       return failed(DIED);

@@ -26,7 +26,8 @@ import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-stat
 import { StatementJournal } from "./statement-jobs.ts";
 
 export interface SqlServers {
-  acquire(): Promise<HeldServer>;
+  /** `onWait` is called with what the start of the server waits for. */
+  acquire(onWait: (text: string) => void): Promise<HeldServer>;
   reacquire(name: string): Promise<HeldServer | undefined>;
 }
 
@@ -143,7 +144,10 @@ export class SqlRun extends InProcessRun {
   async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
     if (state !== undefined) return this.#reacquire(state.server);
     this.ending.throwIfAborted();
-    return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
+    return this.#unlessEnding(
+      this.#servers.acquire((text) => void this.log.write(text)),
+      (late) => late.release(),
+    );
   }
 
   /**
@@ -232,7 +236,7 @@ export class SqlRun extends InProcessRun {
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isStatementError(error)) await this.log.explain(described(error));
-    return failedBy(error, this.#script?.position ?? "");
+    return failedBy(error, this.#script?.position ?? "", this.#server?.isRemote ?? false);
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {

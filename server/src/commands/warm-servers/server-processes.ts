@@ -28,6 +28,8 @@ export interface OpenedServer {
   readonly process: RunningServer;
   /** Settles when its process was started; it may not answer yet. */
   readonly started: Promise<void>;
+  /** Statements to run when it is idle for the first time. Absent: none. */
+  readonly warmUp?: readonly string[] | undefined;
 }
 
 /** <data>/accounts/<account>/spark/<name>: the folders that the account's user has to pass. */
@@ -75,7 +77,7 @@ export class ServerProcesses {
       levels: LEVELS,
       rosterFolder: accountRoster(this.#options.dataDir, accountId),
     });
-    return { name, record, process, started };
+    return { name, record, process, started, warmUp: contribution.warmUp };
   }
 
   #process(folder: string): ServerProcess {

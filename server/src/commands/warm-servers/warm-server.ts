@@ -33,15 +33,18 @@ export class WarmServer extends Supervised<SparkScope> {
   readonly ready: Promise<ConnectChannel>;
   readonly #options: WarmServerOptions;
   readonly #stopped = new AbortController();
+  /** Emptied when they run. */
+  readonly #whenIdle: string[];
   readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
   isUp = false;
 
-  constructor({ name, record, process, started }: OpenedServer, options: WarmServerOptions) {
+  constructor({ name, record, process, started, warmUp = [] }: OpenedServer, options: WarmServerOptions) {
     super(record.place, record.digest, record.memoryMiB);
     this.name = name;
     this.record = record;
     this.process = process;
     this.#options = options;
+    this.#whenIdle = [...warmUp];
     this.ready = this.#open(started);
   }
 
@@ -110,11 +113,21 @@ export class WarmServer extends Supervised<SparkScope> {
     }
   }
 
-  async warmUp(): Promise<void> {
-    if (this.isRemote) return;
+  warmUp(): Promise<void> {
+    return this.#load(WARM_UP);
+  }
+
+  /** Called when the server is idle: prepares it for the next command. */
+  async prepareNext(): Promise<void> {
+    await this.makeSessions();
+    if (this.isIdle) await this.#load(this.#whenIdle.splice(0));
+  }
+
+  async #load(statements: readonly string[]): Promise<void> {
+    if (this.isRemote || statements.length === 0) return;
     const session = (await this.ready).session();
     try {
-      for (const sql of WARM_UP) {
+      for (const sql of statements) {
         for await (const event of session.execute(sql, { operationId: crypto.randomUUID() })) void event;
       }
     } finally {

@@ -45,7 +45,7 @@ export class WarmServers {
       describe: ({ key: scope }) => ({ place: scope }),
       log: options.log,
       onReady: (server) => this.#settleIn(server),
-      onIdle: (server) => void server.makeSessions().catch(() => undefined),
+      onIdle: (server) => void server.prepareNext().catch(() => undefined),
     });
   }
 
@@ -55,8 +55,8 @@ export class WarmServers {
   }
 
   /** Returns a server with the current contributions to the scope, starts it if needed, and holds it for the caller. */
-  async acquire(scope: SparkScope): Promise<HeldServer> {
-    const contribution = await this.#options.contributionsOf(scope);
+  async acquire(scope: SparkScope, onWait?: (text: string) => void): Promise<HeldServer> {
+    const contribution = await this.#options.contributionsOf(scope, onWait);
     const digest = contributionDigest(contribution);
     this.#supervisor.drainOthers(scope, digest);
     for (;;) {
@@ -177,7 +177,7 @@ export class WarmServers {
   async #settleIn(server: WarmServer): Promise<void> {
     try {
       if (server.isIdle) await server.warmUp();
-      await server.makeSessions();
+      await server.prepareNext();
     } catch (error) {
       this.#options.log.debug({ err: error }, "a warm server was not warmed up");
     }

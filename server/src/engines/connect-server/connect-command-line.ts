@@ -94,7 +94,7 @@ export function connectCommandLine(
         ...serverDefaults(work),
         ...(runsHere(properties) ? {} : sharedCluster),
         ...properties,
-        ...executorJars(properties, home.ownJars),
+        ...executorJars(properties, { own: home.ownJars, classPath }),
         ...serverRules(work),
         ...(pools === undefined ? {} : { "spark.scheduler.allocation.file": pathToFileURL(poolsFile).href }),
       }),

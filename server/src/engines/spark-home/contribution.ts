@@ -17,6 +17,12 @@ export interface Contribution {
   readonly remote?: RemoteSpark | undefined;
   /** The generation of the app; a JVM of an earlier generation is no longer used. Absent: 0. */
   readonly generation?: number | undefined;
+  /** Whether table formats are part of it, so that their settings are not the users'. */
+  readonly hasTableFormats?: boolean;
+  /** Statements for a warm server that is idle for the first time: they load classes that its other statements do not. */
+  readonly warmUp?: readonly string[];
+  /** Properties that were left out because the server sets them. */
+  readonly ignored?: readonly string[];
 }
 
 /** A Spark Connect server that Headgate does not manage. */

@@ -35,28 +35,51 @@ export function parsePinnedJars(text: string): PinnedJar[] {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return lines.map((line) => {
     const match = /^([0-9a-f]{64}) {2}([^:]+):([^:]+):([^:]+)$/.exec(line);
-    if (match === null) throw new Error(`extra-jars.txt has an invalid line: ${line}`);
+    if (match === null) throw new Error(`a list of jars has an invalid line: ${line}`);
     const [, sha256 = "", group = "", artifact = "", version = ""] = match;
     return { group, artifact, version, sha256 };
   });
 }
 
 /** Named after its content, so that a changed list gets a new folder and a running Spark keeps its own. */
-export function extraJarsFolder(cacheDir: string, sparkVersion: string, jars: readonly PinnedJar[]): string {
+export function jarsFolder(cacheDir: string, sparkVersion: string, name: string, jars: readonly PinnedJar[]): string {
   const digest = createHash("sha256").update(JSON.stringify(jars)).digest("hex").slice(0, 8);
-  return join(cacheDir, `spark-${sparkVersion}-jars-${digest}`);
+  return join(cacheDir, `spark-${sparkVersion}-${name}-${digest}`);
 }
 
-/** Uses the Ivy inside Spark, so that no build tool is needed. */
+export function extraJarsFolder(cacheDir: string, sparkVersion: string, jars: readonly PinnedJar[]): string {
+  return jarsFolder(cacheDir, sparkVersion, "jars", jars);
+}
+
 export async function fetchExtraJars(
   folder: string,
   jars: readonly PinnedJar[],
-  ivyJar: string,
-  java: Java,
-  { signal, progress }: SetUpContext,
+  tools: DownloadTools,
+  context: SetUpContext,
+): Promise<void> {
+  await downloadJars({ folder, jars, text: `Downloading ${jars.length} jars that Spark lacks` }, tools, context);
+}
+
+export interface DownloadTools {
+  /** The Ivy inside Spark, so that no build tool is needed. */
+  readonly ivyJar: string;
+  readonly java: Java;
+}
+
+export interface JarDownload {
+  readonly folder: string;
+  readonly jars: readonly PinnedJar[];
+  /** Describes it to people. */
+  readonly text: string;
+}
+
+/** The folder appears when it is complete. The caller holds a lock. */
+export async function downloadJars(
+  { folder, jars, text }: JarDownload,
+  { ivyJar, java }: DownloadTools,
+  { signal, progress }: Pick<SetUpContext, "signal" | "progress">,
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
-    const text = `Downloading ${jars.length} jars that Spark lacks`;
     progress({ text });
     const work = await mkdtemp(join(unfinished, "work-"));
     const fetched = join(work, "fetched");

@@ -88,7 +88,7 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
   const { jars, extra, missing } = parts;
   const ivy = jars.find((name) => name.startsWith("ivy-"));
   if (ivy === undefined) throw notASpark(spark);
-  await fetchExtraJars(extra, missing, join(spark, "jars", ivy), java, context);
+  await fetchExtraJars(extra, missing, { ivyJar: join(spark, "jars", ivy), java }, context);
   const sparkClassPath = await sparkClassPathOf(spark, extra);
   const own = jvmPartsFor(context.cacheDir, java, sparkClassPath);
   await compileJvmParts(own, java, sparkClassPath, context);

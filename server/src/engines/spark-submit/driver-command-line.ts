@@ -14,7 +14,7 @@ import { javaOptionsOf } from "./java-options.ts";
 import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
-import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";
+import { checkArguments, checkCommandLine, type CheckContext, type CheckedOptions } from "./submit-rules.ts";
 
 export interface DriverRun {
   readonly home: DriverHome;
@@ -23,6 +23,8 @@ export interface DriverRun {
   readonly properties: Readonly<Record<string, string>>;
   /** Jars after Spark's own. */
   readonly classPath: readonly string[];
+  /** Properties of this cluster that the server sets, besides those that it sets for all. Absent: there are none. */
+  readonly isServerSetting?: ((name: string) => boolean) | undefined;
   /** The caller writes `propertiesText` to this file, with mode 0600, owned by the driver's user. */
   readonly propertiesFile: string;
   /** Used if neither the options nor the properties set the memory. */
@@ -76,7 +78,7 @@ const scalaMainClass = "headgate.program.ScalaProgram";
 
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program } = run;
-  const options = checkProgram(program, runsHere(run.properties));
+  const options = checkProgram(program, { runsHere: runsHere(run.properties), isServerSetting: run.isServerSetting });
   const properties = { ...run.properties, ...Object.fromEntries(options.properties) };
   const python = pythonOf(properties) ?? home.python?.path;
   if (python === undefined && isPython(program, options)) throw pythonIsMissing();
@@ -91,7 +93,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     mainClass: driverMainClass,
   };
   const ownWords = programWords(program, home, options);
-  const jars = executorWords(properties, home.ownJars, jarsOf(options));
+  const jars = executorWords(properties, { own: home.ownJars, classPath: run.classPath }, jarsOf(options));
   const submission = ["--properties-file", run.propertiesFile, ...options.words, ...jars, ...ownWords];
   return {
     argv: [...jvmWords(jvm), ...submission],
@@ -113,10 +115,10 @@ function memoryOf({ "spark.driver.memory": memory }: DriverRun["properties"]): n
   return memory === undefined ? undefined : parseMemoryMiB(memory, "spark.driver.memory");
 }
 
-function checkProgram(program: DriverProgram, isLocal = true): CheckedOptions {
+function checkProgram(program: DriverProgram, rules: Omit<CheckContext, "field"> = {}): CheckedOptions {
   return program.kind === "command_line"
-    ? checkCommandLine(program.words, { field: program.field, runsHere: isLocal })
-    : checkArguments(program.arguments, { field: "arguments", runsHere: isLocal });
+    ? checkCommandLine(program.words, { ...rules, field: program.field })
+    : checkArguments(program.arguments, { ...rules, field: "arguments" });
 }
 
 /** The words after the program's own options; Spark uses the last of a repeated option. */

@@ -7,20 +7,32 @@ export function runsHere({ "spark.master": master = "local" }: Properties): bool
   return master.startsWith("local");
 }
 
-/** The jars that a warm server sends to remote executors, after the configured ones. Their own Spark lacks them. */
-export function executorJars(properties: Properties, ownJars: OwnJars): Properties {
+/** The jars of a driver that executors elsewhere need, because their own Spark lacks them. */
+export interface DriverJars {
+  readonly own: OwnJars;
+  /** The contributed class path of the driver, which can have folders, too. */
+  readonly classPath: readonly string[];
+}
+
+/** The jars that a warm server sends to remote executors, after the configured ones. */
+export function executorJars(properties: Properties, jars: DriverJars): Properties {
   if (runsHere(properties)) return {};
-  return { "spark.jars": [...listed(properties["spark.jars"]), ownJars.jvm, ...s3Jars(properties, ownJars)].join(",") };
+  const sent = [...listed(properties["spark.jars"]), jars.own.jvm, ...remoteJars(properties, jars)];
+  return { "spark.jars": sent.join(",") };
 }
 
 /** The same for a program's driver, as words for spark-submit. `requested`: the jars in the program's own words. */
-export function executorWords(properties: Properties, ownJars: OwnJars, requested: string | undefined): string[] {
-  const jars = runsHere(properties) ? [] : s3Jars(properties, ownJars);
+export function executorWords(properties: Properties, ofDriver: DriverJars, requested: string | undefined): string[] {
+  const jars = runsHere(properties) ? [] : remoteJars(properties, ofDriver);
   return jars.length === 0 ? [] : ["--jars", [...listed(requested ?? properties["spark.jars"]), ...jars].join(",")];
 }
 
 function listed(jars = ""): string[] {
   return jars.split(",").filter(Boolean);
+}
+
+function remoteJars(properties: Properties, { own, classPath }: DriverJars): string[] {
+  return [...s3Jars(properties, own), ...classPath.filter((path) => path.endsWith(".jar"))];
 }
 
 /** Spark comes without these jars; an account without S3 keys does not need them. */

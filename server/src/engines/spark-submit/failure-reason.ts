@@ -2,6 +2,7 @@
  * Finds in the log of a driver why its program failed, for users who see only one line. A log is what the program has
  * written, so nothing in it is trusted: the reason is bounded, and without control characters.
  */
+import { withFormatHint } from "../table-formats/missing-format.ts";
 
 const MAX_CHARACTERS = 500;
 /** The limit for the name and line of the program's file, within the characters above. */
@@ -42,7 +43,7 @@ export function describeFailure(exitCode: number, logTail: string): string {
   // A program that was ended by a signal may have handled the exceptions in its log.
   const isSignal = exitCode >= FIRST_SIGNAL && exitCode <= LAST_SIGNAL;
   const reason = isSignal ? undefined : failureReason(logTail, exitCode);
-  return reason === undefined ? code : `${reason}; ${code}`;
+  return reason === undefined ? code : `${withFormatHint(reason)}; ${code}`;
 }
 
 /** Undefined: nothing in the log looks like the end of a program. */

@@ -1,4 +1,5 @@
 import { javaOptionsOf } from "./java-options.ts";
+import { isFormatProperty } from "../table-formats/format-properties.ts";
 import type { CheckedOptions } from "./submit-rules.ts";
 
 /** Options that affect neither the JVM itself nor its user or interpreter. */
@@ -41,11 +42,12 @@ const codeFreeJavaOption =
 
 /**
  * Whether a JVM with these properties runs no users' code before it has a program. This matters because no timeout, cap
- * or cancel of a command applies to it until then.
+ * or cancel of a command applies to it until then. The properties of table formats name classes: those with our values
+ * are ours.
  */
 export function runsNoUserCode(properties: Readonly<Record<string, string>>): boolean {
   return (
-    Object.keys(properties).every((key) => codeFree.test(key)) &&
+    Object.entries(properties).every(([key, value]) => codeFree.test(key) || isFormatProperty(key, value)) &&
     javaOptionsOf(properties, "spark_config").every((word) => codeFreeJavaOption.test(word))
   );
 }

@@ -23,11 +23,13 @@ interface CheckedProperties {
   readonly memoryMiB: number | undefined;
 }
 
-interface CheckContext {
+export interface CheckContext {
   /** The field that the words come from, for messages. */
   readonly field: string;
   /** Whether tasks run in the driver's own JVM. This affects which options are removed, never which are refused. */
   readonly runsHere?: boolean;
+  /** Whether the server sets this property of the cluster. */
+  readonly isServerSetting?: ((name: string) => boolean) | undefined;
 }
 
 /** `arguments` of a program: options only. */
@@ -64,7 +66,10 @@ const APPLICATION = /\.(py|jar|R)$/i;
 /** Matches a word such as `sudo`, half of a value whose quotes are missing, or a shell variable assignment. */
 const NO_APPLICATION = /^((?!spark-internal$)[\w-]+|[A-Za-z_]\w*=.*)$/s;
 
-function check(words: readonly string[], { field, runsHere = true }: CheckContext): CheckedOptions {
+function check(
+  words: readonly string[],
+  { field, runsHere = true, isServerSetting = () => false }: CheckContext,
+): CheckedOptions {
   const { given: all, rest } = readSubmitOptions(words, field);
   const ignored = new Set<string>();
   const given = all.filter((option) => {
@@ -72,7 +77,7 @@ function check(words: readonly string[], { field, runsHere = true }: CheckContex
     const reason = refusalOf(name);
     if (reason !== undefined)
       throw invalid(field, `may not ${name.startsWith("-") ? "have" : "set"} ${name}: ${reason}`);
-    if (!isServerOwned(name, value, runsHere)) return true;
+    if (!isServerOwned(name, value, runsHere) && !isServerSetting(name)) return true;
     ignored.add(name);
     return false;
   });

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { refresh } from "../../../test/support/refresh.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
+import { runSql, useSpark } from "../../../test/support/spark.ts";
+
+const LAKE = { label: "lake" };
+const MERGE = "when matched then update set name = s.name when not matched then insert *";
+
+describe.skipIf(sparkIsMissing)("tables of Delta Lake and Apache Iceberg", () => {
+  const spark = useSpark();
+
+  beforeAll(async () => {
+    const formats = { engine: { type: "local" }, table_formats: ["delta", "iceberg"] };
+    await spark.account.post("/api/v2/clusters", { labels: ["lake"], ...formats });
+  });
+  afterAll(async () => {
+    await spark.account.put("/api/v2/clusters/lake/state", { state: "terminate", force: true });
+  });
+
+  async function rows(sql: string): Promise<string[]> {
+    const { id } = await runSql(spark.account, sql, LAKE);
+    const { results } = await spark.account.get(`/commands/${id}/results`);
+    return results.split("\r\n").slice(0, -1);
+  }
+  /** In the second version of a table, after its creation. */
+  async function timeOfFirstRows(format: string, table: string): Promise<string> {
+    if (format === "iceberg") return (await rows(`select min(committed_at) from ${table}.snapshots`))[0] ?? "";
+    const history = await rows(`describe history ${table}`);
+    return history.find((row) => row.startsWith("1\t"))?.split("\t")[1] ?? "";
+  }
+  const columns = async (table: string): Promise<string[]> =>
+    (await spark.account.get(`/hive/default/${table}`)).map(
+      ({ name, type }: { name: string; type: string }) => `${name} ${type}`,
+    );
+  const described = async (table: string) =>
+    Object.assign({}, ...(await spark.account.get("/hive/default?describe=true")))[table];
+
+  test.each([
+    ["delta", "default.of_delta", "version as of 1"],
+    ["iceberg", "iceberg.default.of_iceberg", "version as of 'first'"],
+  ])("of %s are created, filled, updated, merged and read as they were", async (format, table, before) => {
+    await rows(
+      `create table ${table} (id int, name string) using ${format} partitioned by (id);
+       insert into ${table} values (1, 'a'), (2, 'b');
+       ${format === "iceberg" ? `alter table ${table} create tag first` : ""}`,
+    );
+    const changed = await rows(
+      `update ${table} set name = 'c' where id = 1;
+       merge into ${table} t using (select 2 id, 'd' name union all select 3, 'e') s on t.id = s.id ${MERGE};
+       select * from ${table} order by id`,
+    );
+    expect(changed).toEqual(["1\tc", "2\td", "3\te"]);
+    expect(await rows(`select * from ${table} ${before} order by id`)).toEqual(["1\ta", "2\tb"]);
+    const time = await timeOfFirstRows(format, table);
+    expect(await rows(`select * from ${table} timestamp as of '${time}' order by id`)).toEqual(["1\ta", "2\tb"]);
+
+    // The listing reads the metastore, which knows the columns, but not the partitions.
+    const name = table.slice(table.lastIndexOf(".") + 1);
+    expect(await columns(name)).toEqual(["id int", "name string"]);
+    await rows(`alter table ${table} add columns (price decimal(9,2))`);
+    expect(await columns(name)).toEqual(["id int", "name string", "price decimal(9,2)"]);
+    expect(await described(name)).toMatchObject({ columns: [{ name: "id" }, { name: "name" }, { name: "price" }] });
+    expect((await refresh(spark.account, name)).log).toContain("keeps its own list of files: it needs no refresh");
+    const sensor = { schema: "default", table: name, columns: [{ column: "id", values: ["2"] }] };
+    await spark.account.post("/sensors/partition_sensor", sensor).refused(422, /^table .*outside of the metastore/);
+  });
+
+  test("need the setting, which the error of a command names", async () => {
+    const failure = async (sql: string): Promise<string> => {
+      const { id } = await runSql(spark.account, sql, {}, "error");
+      return (await spark.account.get(`/commands/${id}/error_logs`)).error_log;
+    };
+    expect(await failure("create table other (id int) using delta")).toContain('add "delta" to table_formats');
+    expect(await failure("select * from iceberg.default.other")).toContain('add "iceberg" to table_formats');
+  });
+
+  test("of Iceberg are in a catalog that may not hide a schema", async () => {
+    await runSql(spark.account, "create schema iceberg");
+    const settings = { engine: { type: "local" }, table_formats: ["iceberg"] };
+    try {
+      await spark.account
+        .post("/api/v2/clusters", { labels: ["hides"], ...settings })
+        .refused(422, /^table_formats must not have iceberg while the account has a schema iceberg/);
+      await spark.account.post("/api/v2/clusters/lake/clone", { labels: ["hides"] }).refused(422, /^table_formats/);
+      await spark.account
+        .put("/api/v2/clusters/default", { table_formats: ["iceberg"] })
+        .refused(422, /^table_formats/);
+      // What it had before stays.
+      await spark.account.put("/api/v2/clusters/lake", { table_formats: ["iceberg", "delta"] });
+    } finally {
+      await runSql(spark.account, "drop schema iceberg");
+    }
+  });
+});

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
+import { runsNoUserCode } from "../spark-submit/standby-rules.ts";
+import { TABLE_FORMATS, type TableFormat } from "./table-format.ts";
+import { withTableFormats } from "./with-table-formats.ts";
+
+const base = {
+  "spark.sql.warehouse.dir": "file:/w",
+  "spark.headgate.metastore.secret": "s",
+  "spark.sql.catalogImplementation": "hive",
+};
+const added = (formats: readonly TableFormat[], properties: Record<string, string> = base) =>
+  withTableFormats({ ...NOTHING_CONTRIBUTED, properties }, formats, {
+    jars: ["/c/delta/delta-spark_4.1_2.13-4.4.0.jar", "/c/iceberg/a.jar"],
+    runsHere: true,
+  });
+
+it.each([[["delta"]], [["iceberg"]], [TABLE_FORMATS]] as const)(
+  "a standby driver may have the settings of %j",
+  (formats) => {
+    const { properties } = added(formats);
+    expect(properties["spark.sql.extensions"]).toMatch(/./);
+    expect(runsNoUserCode(properties)).toBe(true);
+  },
+);
+
+it.each([
+  ["spark.sql.extensions", "com.example.Spy"],
+  ["spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension,com.example.Spy"],
+  ["spark.sql.catalog.spark_catalog", "com.example.Spy"],
+  ["spark.sql.catalog.iceberg", "com.example.Spy"],
+  ["spark.sql.catalog.iceberg.type", "com.example.Spy"],
+  ["spark.sql.catalog.iceberg.io-impl", "com.example.Spy"],
+  ["spark.sql.catalog.other", "org.apache.iceberg.spark.SparkCatalog"],
+  ["spark.hadoop.fs.AbstractFileSystem.file.impl", "com.example.Spy"],
+  ["spark.databricks.delta.catalog.update.enabled", "false"],
+  ["spark.databricks.delta.snapshotPartitions", "com.example.Spy"],
+  ["spark.delta.logStore.class", "com.example.Spy"],
+])("a standby driver may not have %s=%s", (key, value) => {
+  expect(runsNoUserCode({ ...added(TABLE_FORMATS).properties, [key]: value })).toBe(false);
+});
+
+it("leaves out what an app says about the settings of formats, and names it", () => {
+  const own = {
+    ...base,
+    "spark.sql.extensions": "com.example.Spy",
+    "spark.sql.catalog.iceberg.io-impl": "com.example.Spy",
+    "spark.sql.catalogs": "mine",
+    "spark.databricks.delta.snapshotPartitions": "8",
+  };
+  const { properties, ignored } = added(TABLE_FORMATS, own);
+  expect(ignored).toEqual(["spark.sql.extensions", "spark.sql.catalog.iceberg.io-impl"]);
+  expect(JSON.stringify(properties)).not.toContain("Spy");
+  expect(properties).toMatchObject({ "spark.sql.catalogs": "mine", "spark.databricks.delta.snapshotPartitions": "8" });
+  expect(added([], own).properties).toEqual(own);
+});
+
+it("uses the locks of an external metastore, which other writers may rely on", () => {
+  const locks = "spark.hadoop.iceberg.engine.hive.lock-enabled";
+  expect(added(["iceberg"]).properties).toMatchObject({ [locks]: "false" });
+  expect(added(["iceberg"], { "spark.sql.warehouse.dir": "file:/w" }).properties).not.toHaveProperty(locks);
+});
+
+it("lets an idle server load Delta, unless its executors are elsewhere", () => {
+  expect(added(["delta"]).warmUp).toHaveLength(3);
+  expect(added(["iceberg"]).warmUp).toEqual([]);
+  const elsewhere = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], { jars: [], runsHere: false });
+  expect(elsewhere.warmUp).toEqual([]);
+});
+
+it("adds the jars, their folders and Delta's Python module", () => {
+  expect(added(TABLE_FORMATS)).toMatchObject({
+    classPath: ["/c/delta/delta-spark_4.1_2.13-4.4.0.jar", "/c/iceberg/a.jar"],
+    readOnly: ["/c/delta", "/c/iceberg"],
+    env: { PYTHONPATH: "/c/delta/delta-spark_4.1_2.13-4.4.0.jar" },
+  });
+});
