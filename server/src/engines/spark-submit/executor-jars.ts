@@ -10,20 +10,22 @@ export function runsHere({ "spark.master": master = "local" }: Properties): bool
 /** The jars that a warm server sends to remote executors, after the configured ones. Their own Spark lacks them. */
 export function executorJars(properties: Properties, ownJars: OwnJars): Properties {
   if (runsHere(properties)) return {};
-  return { "spark.jars": [...listed(properties["spark.jars"]), ownJars.jvm, ...s3Jars(properties, ownJars)].join(",") };
+  return { "spark.jars": [...listed(properties["spark.jars"]), ...sentJars(properties, ownJars)].join(",") };
 }
 
 /** The same for a program's driver, as words for spark-submit. `requested`: the jars in the program's own words. */
 export function executorWords(properties: Properties, ownJars: OwnJars, requested: string | undefined): string[] {
-  const jars = runsHere(properties) ? [] : s3Jars(properties, ownJars);
-  return jars.length === 0 ? [] : ["--jars", [...listed(requested ?? properties["spark.jars"]), ...jars].join(",")];
+  if (runsHere(properties)) return [];
+  const jars = [...listed(requested ?? properties["spark.jars"]), ...sentJars(properties, ownJars)];
+  return ["--jars", jars.join(",")];
 }
 
 function listed(jars = ""): string[] {
   return jars.split(",").filter(Boolean);
 }
 
-/** Spark comes without these jars; an account without S3 keys does not need them. */
-function s3Jars(properties: Properties, { extra }: OwnJars): readonly string[] {
-  return Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a.")) ? extra : [];
+/** Our classes, which write to `storage:/`, and those for S3, which an account without S3 keys does not need. */
+function sentJars(properties: Properties, { jvm, extra }: OwnJars): readonly string[] {
+  const hasKeys = Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a."));
+  return hasKeys ? [jvm, ...extra] : [jvm];
 }
