@@ -46,7 +46,7 @@ export class Clients {
     for (const path of [journalFolder, scratchFolder]) mkdirSync(path, { recursive: true });
     const request: CopyRequest = {
       words,
-      account: { s3: { endpoint, region, credentials }, hdfs: null, fileRoot },
+      account: { s3: { endpoint, region, credentials }, hdfs: null, location: `file://${fileRoot}`, fileRoot },
       allowedNetworks: ["127.0.0.0/8"],
       journalFolder,
       scratchFolder,

@@ -59,6 +59,7 @@ object Training {
       "headgate.metastore.MetastoreSchema",
       "headgate.standby.StandbyDriver",
       "headgate.standby.WarmUp",
+      "headgate.storage.StorageFileSystem",
       "org.apache.spark.sql.connect.service.SparkConnectServer",
       "org.datanucleus.store.rdbms.adapter.PostgreSQLAdapter",
       "org.datanucleus.store.rdbms.adapter.PostgreSQLTypeInfo")

@@ -26,6 +26,7 @@ export function openApiText(): string {
 /** Guides by tag; paths of the repository, where the server serves them, too. */
 const GUIDES: Readonly<Record<string, readonly string[]>> = {
   Commands: [
+    "docs/first-csv.md",
     "docs/commands.md",
     "docs/programs.md",
     "docs/queries.md",

@@ -29,7 +29,7 @@ export function accountStorage(
   return {
     async open(accountId) {
       const account = await read(accountId);
-      const { s3, hdfs, fileRoot } = storageSettings(account, keys, deployment);
+      const { s3, hdfs, location, fileRoot } = storageSettings(account, keys, deployment);
       const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir: fileRoot, stagingDir }) };
       // Loaded for the first account that needs it: an HTTP client is a twentieth of an idle server's memory.
       if (s3.credentials !== null) {
@@ -42,7 +42,7 @@ export function accountStorage(
       }
       return {
         store: byScheme(stores),
-        location: account.defaultLocation ?? `file://${fileRoot}`,
+        location,
         hasKeys: s3.credentials !== null,
         hdfsHttpAddress: account.hdfsHttpAddress,
         noteKeysWork: () => markStorageValidated(db.system, account),
@@ -74,8 +74,14 @@ function storageSettings(
       credentials: accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey },
     },
     hdfs: hdfsHttpAddress === null ? null : { address: hdfsHttpAddress, user: `account${id}` },
+    location: storageLocation(account, dataDir),
     fileRoot: storageFolder(dataDir, id),
   };
+}
+
+/** The account's `storage_location`. */
+export function storageLocation({ id, defaultLocation }: Pick<AccountRow, "id" | "defaultLocation">, dataDir: string) {
+  return defaultLocation ?? `file://${storageFolder(dataDir, id)}`;
 }
 
 export function storageFolder(dataDir: string, accountId: number): string {

@@ -23,6 +23,8 @@ export interface StorageSettings {
   };
   /** Null: the account has no HDFS. */
   readonly hdfs: { readonly address: string; readonly user: string } | null;
+  /** The account's `storage_location`, which `storage:/` stands for. */
+  readonly location: string;
   /** The folder of its `file:` addresses. */
   readonly fileRoot: string;
 }

@@ -4,12 +4,13 @@ import type { Database } from "../db/database.ts";
 import type { ContributedPart } from "../engines/spark-home/contribution.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { AccountServices } from "./account-services.ts";
-import { DEFAULT_REGION, storageFolder } from "./account-storage.ts";
+import { DEFAULT_REGION, storageFolder, storageLocation } from "./account-storage.ts";
 import { openCredential } from "./credentials.ts";
 import { readAccount } from "./store/account.ts";
 
 /**
- * The contribution of an account's storage to its Sparks: its own folder, and S3 with its own keys and endpoint. Tables
+ * The contribution of an account's storage to its Sparks: its own folder, its location under the name `storage:/`, and S3
+ * with its own keys and endpoint. Tables
  * without a location are in the account's location on S3 if it has one, so that every node can read them, else in the
  * folder. The defaults are for Sparks on this node: Sparks elsewhere lack our classes. `hasS3a`: whether the Spark of
  * this node has s3a.
@@ -27,7 +28,10 @@ export function sparkStorage(
     const own = {
       writable: [folder],
       defaults: hasS3a() ? WITHOUT_KEYS : WITHOUT_KEYS_AND_S3A,
-      properties: tablesAt(pathToFileURL(join(folder, "warehouse")).href),
+      properties: {
+        ...storageScheme(storageLocation(account, dataDir)),
+        ...tablesAt(pathToFileURL(join(folder, "warehouse")).href),
+      },
     };
     const accessKey = openCredential(keys, account, "storageAccessKey")?.reveal();
     const secretKey = openCredential(keys, account, "storageSecretKey")?.reveal();
@@ -44,6 +48,15 @@ export function sparkStorage(
 function s3Location(location: string | null): string | undefined {
   const [, s3Folder] = /^s3[an]?:\/\/(.+?)\/*$/.exec(location ?? "") ?? [];
   return s3Folder === undefined ? undefined : `s3a://${s3Folder}`;
+}
+
+/** The classes are in `jvm/storage`; users cannot change these (`setting-rules.ts`). */
+function storageScheme(location: string) {
+  return {
+    "spark.hadoop.fs.storage.impl": "headgate.storage.StorageFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.storage.impl": "headgate.storage.StorageContext",
+    "spark.hadoop.fs.storage.location": s3Location(location) ?? location,
+  };
 }
 
 const S3A = "spark.hadoop.fs.s3a";

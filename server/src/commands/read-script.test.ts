@@ -36,6 +36,14 @@ describe("a script on S3", () => {
     expect([await textOf(first.id), await textOf(again.id)]).toEqual(["print('one')", "print('one')"]);
   });
 
+  test("is read by the name storage:/ below the account's location", async () => {
+    const account = await accountWithKeys();
+    await account.put("/api/v2/accounts", { account: { defloc: `s3n://${bucket}/home` } });
+    await put("home/job.py", "print('home')");
+    const { id } = await account.post("/commands", script("storage:///job.py"));
+    expect(await textOf(id)).toBe("print('home')");
+  });
+
   test("that is missing is refused, and nothing is stored", async () => {
     const account = await accountWithKeys();
     await account.post("/commands", script(`s3://${bucket}/none.py`)).refused(422, /^script_location cannot be read/);
@@ -121,6 +129,18 @@ describe("a script in the account's own folder", () => {
     });
   });
 
+  test("is read by the name storage:/, which stays in the command", async () => {
+    const account = await given.account();
+    stored(account, "jobs/own.py", "print(1)");
+    const { id, command } = await account.post("/commands", script("storage:/jobs/own.py"));
+    expect([command.script_location, await textOf(id)]).toEqual(["storage:/jobs/own.py", "print(1)"]);
+    await (
+      await given.account()
+    )
+      .post("/commands", script("storage:/jobs/own.py"))
+      .refused(422, /^script_location cannot be read/);
+  });
+
   test("is not read from outside of that folder", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const own = stored(account, "own.py", "1");
@@ -147,6 +167,9 @@ describe("other addresses", () => {
     ["http://example.test/x.py", /^script_location cannot be read: the URI must begin with/],
     ["job.py", /^script_location/],
     ["s3://b_/", /^language/],
+    ["storage://host/x.py", /^script_location cannot be read: the URI must name no host after storage:\/\//],
+    ["storage:x.py", /^script_location cannot be read: the URI must have \/ after storage:/],
+    ["storage:/a/../x.py", /^script_location cannot be read: the URI must have no empty name and no '\.' or '\.\.'/],
   ])("%s is refused", async (uri, message) => {
     await (await given.account()).post("/commands", script(uri)).refused(422, message);
   });

@@ -1,6 +1,7 @@
 import { getText } from "../object-store/object-store.ts";
 import { NO_S3_KEYS, ObjectStoreError, transientKinds } from "../object-store/object-store-error.ts";
 import { type ObjectScheme, parseObjectUri } from "../object-store/object-uri.ts";
+import { resolveStorageUri } from "../object-store/storage-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/caller.ts";
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
@@ -14,12 +15,13 @@ const READ_LIMIT_MS = 20_000;
 export async function readScript(
   storage: AccountStorage,
   submitter: Submitter,
-  uri: string,
+  scriptLocation: string,
   limit: TextLimit,
 ): Promise<string> {
   const opened = await storage.open(submitter.accountId);
   const signal = AbortSignal.timeout(READ_LIMIT_MS);
   try {
+    const uri = resolveStorageUri(scriptLocation, opened.location);
     const scheme = checkScheme(uri, opened);
     const text = await getText(opened.store, uri, limit.bytes, { signal });
     if (scheme === "s3") await opened.noteKeysWork();

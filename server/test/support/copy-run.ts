@@ -52,7 +52,13 @@ export function useCopies(s3: () => Pick<SeaweedFs, "endpoint" | "region" | "cre
     const { endpoint, region, credentials } = s3();
     return {
       words: splitWords(args, "args"),
-      account: { s3: { endpoint, region, credentials }, hdfs: null, fileRoot: files, ...account },
+      account: {
+        s3: { endpoint, region, credentials },
+        hdfs: null,
+        location: `file://${files}`,
+        fileRoot: files,
+        ...account,
+      },
       allowedNetworks,
       journalFolder: join(base, `journal-${command ?? count}`),
       scratchFolder,

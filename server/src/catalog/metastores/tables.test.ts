@@ -7,6 +7,7 @@ import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.
 import { runSparkProgram } from "../../../test/support/spark-program.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { putStorageFile } from "../../../test/support/storage-files.ts";
 import { probeMetastore } from "../../engines/hive-metastore/probe-metastore.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 
@@ -18,7 +19,7 @@ describe.skipIf(sparkIsMissing)("the tables of an account", () => {
   const spark = useSpark();
 
   it.skipIf(!isIsolated)(
-    "are hidden from other accounts, whose secret does not open the metastore, even from inside a command",
+    "and its files are hidden from other accounts, whose secret does not open the metastore, even from inside a command",
     because(NO_ISOLATION),
     async () => {
       const name = `t_${randomBytes(4).toString("hex")}`;
@@ -28,10 +29,20 @@ describe.skipIf(sparkIsMissing)("the tables of an account", () => {
       const other = new AccountClient(spark.url, token, accountId, email);
       const ours = await metastoreEntry(spark.dataDir, spark.accountId);
       const { folder } = metastoreOf(spark.dataDir, spark.accountId);
+      const file = putStorageFile(spark.dataDir, spark.accountId, `${name}.txt`, "ours\n");
+      putStorageFile(spark.dataDir, accountId, "own.txt", "theirs\n");
       const report = JSON.parse(
-        await runSparkProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder}` }),
+        await runSparkProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder} ${file}` }),
       );
-      expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [], isSent: true });
+      expect(report).toEqual({
+        tables: [],
+        isThere: false,
+        count: 1,
+        answers: ["", "", ""],
+        files: [],
+        storage: [["theirs"], "PATH_NOT_FOUND", "PATH_NOT_FOUND", "PATH_NOT_FOUND"],
+        isSent: true,
+      });
       const { id } = await runSql(spark.account, `select n from ${name}`);
       expect((await spark.account.get(`/commands/${id}/results`)).results).toBe("7\r\n");
       expect(await other.get("/hive/default")).toEqual([name]);
@@ -56,7 +67,7 @@ const intruder = `
 import json, os, socket, struct, sys
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
-name, port, folder = sys.argv[1:]
+name, port, folder, file = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 
 def text(word):
@@ -85,6 +96,20 @@ def files():
     except OSError:
         return []
 
+def lines(path):
+    try:
+        return [row.value for row in spark.read.text(path).collect()]
+    except Exception as error:
+        return error.getCondition()
+
+def storage():
+    """The last one asks for the other account's folder as if it were the location of its own storage."""
+    read = [lines(path) for path in ["storage:/own.txt", f"storage:/{name}.txt", file]]
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    conf.set("fs.storage.location", os.path.dirname(file))
+    conf.set("fs.storage.impl.disable.cache", "true")
+    return read + [lines(f"storage:/{name}.txt")]
+
 def is_sent():
     """Spark sends a file to its executor over the network, which needs system calls that the sandbox allows."""
     spark.sparkContext.addFile(__file__)
@@ -101,6 +126,7 @@ print(json.dumps({
     "count": spark.table(name).count(),
     "answers": [answer(databases), answer(greeting(secret), databases), answer(greeting(""), databases)],
     "files": files(),
+    "storage": storage(),
     "isSent": is_sent(),
 }))
 `;

@@ -1,6 +1,7 @@
 import type { ObjectStore } from "../../object-store/object-store.ts";
 import { NO_S3_KEYS, ObjectStoreError, transientKinds } from "../../object-store/object-store-error.ts";
-import { formatObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
+import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
+import { resolveStorageUri } from "../../object-store/storage-uri.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";
@@ -47,17 +48,19 @@ async function checkAll(
 }
 
 async function checkFile(
-  { store, hasKeys, hdfsHttpAddress }: OpenStorage,
-  { field, text, uri }: SensorFile,
+  { store, location, hasKeys, hdfsHttpAddress }: OpenStorage,
+  { field, text }: SensorFile,
   signal: AbortSignal,
 ): Promise<boolean | Fault> {
-  if (uri.scheme === "s3" && !hasKeys) return invalid(field, `cannot be checked: ${NO_S3_KEYS}`);
-  if (uri.scheme === "hdfs" && hdfsHttpAddress === null) {
-    return invalid(field, "cannot be checked on HDFS: set the account's hdfs_http_address");
-  }
   try {
+    const address = resolveStorageUri(text, location);
+    const uri = parseObjectUri(address);
+    if (uri.scheme === "s3" && !hasKeys) return invalid(field, `cannot be checked: ${NO_S3_KEYS}`);
+    if (uri.scheme === "hdfs" && hdfsHttpAddress === null) {
+      return invalid(field, "cannot be checked on HDFS: set the account's hdfs_http_address");
+    }
     const folder = /(^|\/)$/.test(uri.key) ? uri : { ...uri, key: `${uri.key}/` };
-    if (folder !== uri && (await isFile(store, text, signal))) return true;
+    if (folder !== uri && (await isFile(store, address, signal))) return true;
     return await hasSomeBelow(store, folder, signal);
   } catch (error) {
     if (signal.aborted) return unreachable(field, "the store did not answer in time", error);

@@ -46,6 +46,11 @@ describe("a list of files", () => {
     [["hdfs://host/f"], /^files\[0\] cannot be checked on HDFS: set the account's hdfs_http_address/],
     [["file:/etc/passwd"], /^files\[0\] cannot be checked: the URI must lie below file:\/\/\/.*\/storage$/],
     [["file:///"], /^files\[0\] cannot be checked/],
+    [["storage:/a", "storage://f"], /^files\[1\] cannot be checked: the URI must name no host after storage:\/\//],
+    [
+      ["storage:/../2/storage/f"],
+      /^files\[0\] cannot be checked: the URI must have no empty name and no '\.' or '\.\.'/,
+    ],
   ])("%j is refused", async (files, message) => {
     await account.post(SENSOR, { files }).refused(422, message);
     // Waiting cannot help.
@@ -64,6 +69,15 @@ describe("files in the account's own folder", () => {
     const [one, two] = [stored(account, "in/one"), stored(account, "in/two%20")];
     expect(await account.post(SENSOR, { files: [`file:${one}`, `file://${two}`] })).toEqual({ status: "true" });
     expect(await account.post(SENSOR, { files: [`file:${one}`, `file:${one}x`] })).toEqual({ status: "false" });
+  });
+
+  test("are found by the name storage:/, each in the storage of its own account", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    stored(account, "in/one%20");
+    const files = ["storage:/in/one%20", "storage:///in/one%20", "storage:/in", "storage:/"];
+    expect(await account.post(SENSOR, { files })).toEqual({ status: "true" });
+    expect(await account.post(SENSOR, { files: ["storage:/in/one "] })).toEqual({ status: "false" });
+    for (const file of files) expect(await other.post(SENSOR, { files: [file] })).toEqual({ status: "false" });
   });
 
   test("a folder exists if something is in it", async () => {
@@ -156,6 +170,18 @@ describe("files on S3", () => {
     const many = Array.from({ length: 200 }, () => "out/part-0");
     expect(await ask(...many)).toEqual({ status: "true" });
     expect(await ask(...many, "out/part-1")).toEqual({ status: "false" });
+  });
+
+  test("are found by the name storage:/ below the account's location, whichever that is now", async () => {
+    const account = await withKeys();
+    const ask = (...files: string[]) => account.post(SENSOR, { files });
+    expect(await ask("storage:/_SUCCESS")).toEqual({ status: "false" });
+    await account.put("/api/v2/accounts", { account: { defloc: `s3a://${bucket}/out/` } });
+    expect(await ask("storage:/_SUCCESS", "storage:/")).toEqual({ status: "true" });
+    await ask(`storage:/${"x".repeat(1100)}`).refused(
+      422,
+      /^files\[0\] .*: the URI must have a key of at most 1024 bytes/,
+    );
   });
 
   test("a waiting request is answered when they appear", async () => {

@@ -19,7 +19,8 @@ export const createFileSensor = operation({
     // Any type is accepted here: the specification gives the message for values that are no array.
     files: Type.Optional(
       Type.Unsafe<unknown>({
-        description: "Array of at most 1,000: s3://…, hdfs://…, or file:/… below the account's storage folder",
+        description:
+          "Array of at most 1,000: storage:/…, s3://…, hdfs://…, or file:/… below the account's storage folder",
         examples: [["s3://bucket/folder/_SUCCESS"]],
       }),
     ),

@@ -1,15 +1,17 @@
 import { ObjectStoreError } from "../../object-store/object-store-error.ts";
-import { parseObjectUri, type ObjectUri } from "../../object-store/object-uri.ts";
+import { parseObjectUri } from "../../object-store/object-uri.ts";
+import { resolveStorageUri } from "../../object-store/storage-uri.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { WaitedQuestion } from "./sensor-waits.ts";
 
 const MAX_FILES = 1000;
 const LONGEST_URI = 8192;
+/** Stands for the account's location, which only the check knows. */
+const ANY_LOCATION = "file:///";
 
 export interface SensorFile {
   readonly field: string;
   readonly text: string;
-  readonly uri: ObjectUri;
 }
 
 export interface FileQuestion extends WaitedQuestion {
@@ -33,7 +35,8 @@ function sensorFile(field: string, text: unknown): SensorFile {
   if (typeof text !== "string") throw invalid(field, "must be a string");
   if (text.length > LONGEST_URI) throw invalid(field, `must have at most ${LONGEST_URI} characters`);
   try {
-    return { field, text, uri: parseObjectUri(text) };
+    parseObjectUri(resolveStorageUri(text, ANY_LOCATION));
+    return { field, text };
   } catch (error) {
     if (error instanceof ObjectStoreError) throw invalid(field, `cannot be checked: ${error.message}`);
     throw error;

@@ -80,7 +80,7 @@ export class RunnerRun implements LiveRun {
     files: AttemptFiles,
     readProgress: () => Promise<number>,
     prepared: PreparedProcess | undefined,
-    describeFailure: DescribeFailure = (exitCode) => `exit code ${exitCode}`,
+    describeFailure: DescribeFailure = byExitCode,
   ) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
@@ -166,6 +166,8 @@ export class RunnerRun implements LiveRun {
 
 /** Says in one line why a process ended with this code, by the end of its log. */
 export type DescribeFailure = (exitCode: number, logTail: string) => string;
+
+export const byExitCode: DescribeFailure = (exitCode) => `exit code ${exitCode}`;
 
 /** It ended with an exit code other than 0, and the runner knows nothing more about it. */
 function hasFailedItself(status: RunStatus): status is RunStatus & { readonly exitCode: number } {

@@ -6,9 +6,16 @@ import type { Sandbox } from "../../processes/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { accountIdentity, makeAttempt, programFolders, tidyAttempt } from "../execution/command-files.ts";
 import { confineRun, foldersInside } from "../execution/confine-run.ts";
+import { explainHiddenPath } from "../execution/hidden-path.ts";
 import type { CommandRun, Executor, PreparedRun } from "../execution/executor.ts";
 import { writeNotes } from "../execution/run-log.ts";
-import { type PreparedProcess, RunnerRun, type RunnerOptions, runLimitsOf } from "../execution/runner-run.ts";
+import {
+  byExitCode,
+  type PreparedProcess,
+  RunnerRun,
+  type RunnerOptions,
+  runLimitsOf,
+} from "../execution/runner-run.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
 
@@ -25,9 +32,12 @@ export interface ProgramExecutorOptions extends RunnerOptions {
  * order, and the program runs if the order was given.
  */
 export function programExecutor(options: ProgramExecutorOptions): Executor {
-  const { driver, standbys } = options;
+  const { driver, sandbox, standbys } = options;
+  const { describeFailure = byExitCode } = driver;
   const runOf = ({ files, command }: CommandRun, prepared: PreparedProcess | undefined): RunnerRun =>
-    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared, driver.describeFailure);
+    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared, (exitCode, logTail) =>
+      explainHiddenPath(describeFailure(exitCode, logTail), sandbox, files),
+    );
   return {
     unready: () => driver.unready(),
     async prepare(run, signal): Promise<PreparedRun> {

@@ -44,7 +44,10 @@ export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlSer
 }
 
 function limitsOf(
-  options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "allowance" | "leaseFile" | "leaseSeconds">,
+  options: Pick<
+    SqlOptions,
+    "timeoutCheckSeconds" | "logLimitMiB" | "allowance" | "leaseFile" | "leaseSeconds" | "sandbox"
+  >,
   bootId: string,
 ): QueryLimits {
   const { timeoutCheckSeconds: checkSeconds, logLimitMiB, allowance = UNLIMITED, leaseFile, leaseSeconds } = options;
@@ -53,6 +56,7 @@ function limitsOf(
     checkSeconds,
     logBytes: logLimitMiB * 1024 * 1024,
     outputBytes: allowance.outputBytes,
+    sandbox: options.sandbox,
     isLeaseOver: () => lease !== undefined && lease.ageMs() >= leaseSeconds * 1000,
   };
 }

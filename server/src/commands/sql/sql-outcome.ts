@@ -46,6 +46,12 @@ function summarised(error: ConnectError): string {
   return column === undefined || cause.includes(` pos ${column}`) ? cause : `${cause} (line ${line}, pos ${column})`;
 }
 
+/** Adds to a cause on a remote server that it lacks the name of the account's storage, as clusters elsewhere do. */
+export function explainStorageName(cause: string): string {
+  if (!/\bNo FileSystem for scheme "?storage\b/.test(cause)) return cause;
+  return `${cause}; a cluster of the type connect does not know storage:/: name the file by the long address that its server can read`;
+}
+
 /** For the log. Spark's message contains the class and the state already, most of the time. */
 export function described(error: ConnectError): string {
   const { message, errorClass } = error;

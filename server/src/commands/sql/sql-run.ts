@@ -5,8 +5,10 @@ import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { Sandbox } from "../../processes/sandbox/sandbox.ts";
 import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.ts";
 import { failed, SUCCEEDED, explainFailure, type CommandRun, type RunOutcome } from "../execution/executor.ts";
+import { explainHiddenPath } from "../execution/hidden-path.ts";
 import { sizeOf } from "../execution/run-log.ts";
 import type { WarmServer } from "../warm-servers/warm-server.ts";
 import type { HeldServer } from "../warm-servers/warm-servers.ts";
@@ -15,6 +17,7 @@ import { ResultLoss } from "./run-statement.ts";
 import {
   described,
   DIED,
+  explainStorageName,
   failedBy,
   isStatementError,
   LEASE_OVER,
@@ -35,6 +38,8 @@ export interface SqlServers {
 export interface QueryLimits extends InProcessLimits {
   /** The size of the result of a statement. Null: no limit. */
   readonly outputBytes: number | null;
+  /** What a query on a server of this machine can see. */
+  readonly sandbox: Pick<Sandbox, "kind">;
   /** Whether other nodes may count this one as dead and start its commands again: then its own must not go on. */
   isLeaseOver(): boolean;
 }
@@ -236,7 +241,13 @@ export class SqlRun extends InProcessRun {
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isStatementError(error)) await this.log.explain(described(error));
-    return failedBy(error, this.#script?.position ?? "", this.#server?.isRemote ?? false);
+    const outcome = failedBy(error, this.#script?.position ?? "", this.#server?.isRemote ?? false);
+    return outcome.cause === null ? outcome : { ...outcome, cause: this.#withAdvice(outcome.cause) };
+  }
+
+  #withAdvice(cause: string): string {
+    if (this.#server?.isRemote === true) return explainStorageName(cause);
+    return explainHiddenPath(cause, this.#limits.sandbox, this.run.files);
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {

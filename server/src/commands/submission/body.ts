@@ -58,7 +58,10 @@ const sparkFields = {
   program: text(LONGEST_TEXT_BYTES, "The program's text; needs language", { examples: ["print('hello')"] }),
   sql: text(LONGEST_TEXT_BYTES, "The query's text"),
   cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line, split into words as by a shell"),
-  script_location: text(8192, "A stored script: s3://…, or file:/… below the account's storage folder"),
+  script_location: text(
+    8192,
+    "A stored script: storage:/…, s3://…, hdfs://…, or file:/… below the account's storage folder",
+  ),
   language: word("scala, python (py), sql, R or command_line", "python"),
   arguments: text(65_536, SPARK_ARGUMENTS),
   user_program_arguments: text(65_536, "Arguments of the program"),

@@ -24,7 +24,7 @@ export async function cleanUpCopy(request: CopyRequest, signal: AbortSignal): Pr
   if (left === undefined) return 0;
   const count = left.leftUploads.length + left.leftOutputs.length + left.leftTemporaries.length;
   if (count === 0) return 0;
-  const options = parseCopyOptions(request.words);
+  const options = parseCopyOptions(request.words, request.account.location);
   const journal = unwritten(left.id);
   const storages = new Storages({ request, options, journal, slots: CONCURRENCY, signal });
   try {

@@ -29,6 +29,8 @@ export interface CopyAccount {
   };
   /** Null: the account has no HDFS. */
   readonly hdfs: { readonly address: string; readonly user: string } | null;
+  /** The URI that `storage:/` stands for. */
+  readonly location: string;
   /** The only folder whose files `file:` URIs may name. */
   readonly fileRoot: string;
 }

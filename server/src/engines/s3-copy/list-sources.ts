@@ -5,7 +5,7 @@ import { CopyArgumentError } from "./options/copy-argument-error.ts";
 import type { CopyOptions } from "./options/copy-options.ts";
 import type { SourceFile } from "./plan/planned-output.ts";
 import { readAddress } from "./options/copy-addresses.ts";
-import { nameBelow, type Storage } from "./storage/storage.ts";
+import { nameBelow } from "./storage/storage.ts";
 import type { Storages } from "./storage/storages.ts";
 
 const PREFIXES_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -103,7 +103,7 @@ async function* listPrefixes(
   storages: Storages,
 ): AsyncGenerator<readonly SourceFile[]> {
   const { src } = options;
-  for (const prefix of await readPrefixes(file, storages.at(file))) {
+  for (const prefix of await readPrefixes(file, storages)) {
     if (src !== null && prefix !== src && nameBelow(src, prefix) === undefined) {
       throw new CopyError(`${prefix}: a prefix of --srcPrefixesFile must lie below --src`);
     }
@@ -113,7 +113,8 @@ async function* listPrefixes(
   }
 }
 
-async function readPrefixes(file: string, storage: Storage): Promise<string[]> {
+async function readPrefixes(file: string, storages: Storages): Promise<string[]> {
+  const storage = storages.at(file);
   const found = await storage.find(file);
   if (found === undefined) throw new CopyError(`${file}: the file of --srcPrefixesFile does not exist`);
   if (found.size > PREFIXES_LIMIT_BYTES) throw new CopyError(`${file}: more than 16 MiB of prefixes`);
@@ -124,5 +125,5 @@ async function readPrefixes(file: string, storage: Storage): Promise<string[]> {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "")
-    .map((line) => readAddress("srcPrefixesFile", line));
+    .map((line) => readAddress("srcPrefixesFile", line, storages.location));
 }

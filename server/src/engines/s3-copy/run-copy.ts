@@ -83,7 +83,7 @@ class Copy {
   }
 
   async run(): Promise<void> {
-    const options = parseCopyOptions(this.#request.words);
+    const options = parseCopyOptions(this.#request.words, this.#request.account.location);
     for (const note of options.notes) this.#channels.log(note);
     const maxMiB = Math.floor(this.#request.bufferMiB / PARTS_IN_MEMORY);
     if (options.chunkSizeMiB > maxMiB) {
@@ -179,7 +179,7 @@ class Copy {
     const fromManifest = options.copyFromManifest && manifest !== undefined;
     const losesWrites = storages.to.scheme === "file";
     const sources = fromManifest
-      ? findSources(manifestSources(manifest), options, { storages, slots })
+      ? findSources(manifestSources(manifest, this.#request.account.location), options, { storages, slots })
       : listSources(options, storages);
     return planOutputs(sources, options, {
       scratchFolder: this.#request.scratchFolder,

@@ -148,20 +148,22 @@ describe("a driver's command line", () => {
     expect(argv.some((word) => word.includes("SharedArchive"))).toBe(false);
   });
 
-  it("sends remote executors the jars for S3 that their Spark lacks, after those of the program", () => {
+  it("sends remote executors our classes and the jars for S3, which their Spark lacks, after those of the program", () => {
     const jarsOf = ({ submission }: { submission: readonly string[] }) =>
       submission.flatMap((word, index) => (word === "--jars" ? [submission[index + 1]] : []));
     const elsewhere = { ...run.properties, "spark.master": "yarn" };
-    expect(jarsOf(driverCommandLine({ ...run, properties: elsewhere }))).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
+    expect(jarsOf(driverCommandLine({ ...run, properties: elsewhere }))).toEqual([
+      "/jvm.jar,/extra/s3.jar,/extra/sdk.jar",
+    ]);
     const asking = { ...withArguments("--jars", "/mine.jar"), properties: elsewhere };
-    expect(jarsOf(driverCommandLine(asking)).at(-1)).toBe("/mine.jar,/extra/s3.jar,/extra/sdk.jar");
+    expect(jarsOf(driverCommandLine(asking)).at(-1)).toBe("/mine.jar,/jvm.jar,/extra/s3.jar,/extra/sdk.jar");
     const kept = { ...run, properties: { ...elsewhere, "spark.jars": "/the-clusters.jar" } };
-    expect(jarsOf(driverCommandLine(kept))).toEqual(["/the-clusters.jar,/extra/s3.jar,/extra/sdk.jar"]);
-    expect(jarsOf(driverCommandLine({ ...run, properties: { "spark.master": "yarn" } }))).toEqual([]);
+    expect(jarsOf(driverCommandLine(kept))).toEqual(["/the-clusters.jar,/jvm.jar,/extra/s3.jar,/extra/sdk.jar"]);
+    expect(jarsOf(driverCommandLine({ ...run, properties: { "spark.master": "yarn" } }))).toEqual(["/jvm.jar"]);
     expect(jarsOf(driverCommandLine(run))).toEqual([]);
     const withKeys = withArguments("--conf", "spark.hadoop.fs.s3a.endpoint=http://s3.example.com");
     const asItself = driverCommandLine({ ...withKeys, properties: { "spark.master": "yarn" } });
-    expect(jarsOf(asItself)).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
+    expect(jarsOf(asItself)).toEqual(["/jvm.jar,/extra/s3.jar,/extra/sdk.jar"]);
   });
 
   it("writes the program's own properties into the file too, where our main class reads them", () => {

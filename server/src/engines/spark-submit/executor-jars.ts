@@ -17,25 +17,25 @@ export interface DriverJars {
 /** The jars that a warm server sends to remote executors, after the configured ones. */
 export function executorJars(properties: Properties, jars: DriverJars): Properties {
   if (runsHere(properties)) return {};
-  const sent = [...listed(properties["spark.jars"]), jars.own.jvm, ...remoteJars(properties, jars)];
-  return { "spark.jars": sent.join(",") };
+  return { "spark.jars": [...listed(properties["spark.jars"]), ...sentJars(properties, jars)].join(",") };
 }
 
 /** The same for a program's driver, as words for spark-submit. `requested`: the jars in the program's own words. */
 export function executorWords(properties: Properties, ofDriver: DriverJars, requested: string | undefined): string[] {
-  const jars = runsHere(properties) ? [] : remoteJars(properties, ofDriver);
-  return jars.length === 0 ? [] : ["--jars", [...listed(requested ?? properties["spark.jars"]), ...jars].join(",")];
+  if (runsHere(properties)) return [];
+  const jars = [...listed(requested ?? properties["spark.jars"]), ...sentJars(properties, ofDriver)];
+  return ["--jars", jars.join(",")];
 }
 
 function listed(jars = ""): string[] {
   return jars.split(",").filter(Boolean);
 }
 
-function remoteJars(properties: Properties, { own, classPath }: DriverJars): string[] {
-  return [...s3Jars(properties, own), ...classPath.filter((path) => path.endsWith(".jar"))];
-}
-
-/** Spark comes without these jars; an account without S3 keys does not need them. */
-function s3Jars(properties: Properties, { extra }: OwnJars): readonly string[] {
-  return Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a.")) ? extra : [];
+/**
+ * Our classes, which write to `storage:/`, those for S3, which an account without S3 keys does not need, and the jars of
+ * the class path.
+ */
+function sentJars(properties: Properties, { own: { jvm, extra }, classPath }: DriverJars): readonly string[] {
+  const hasKeys = Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a."));
+  return [jvm, ...(hasKeys ? extra : []), ...classPath.filter((path) => path.endsWith(".jar"))];
 }

@@ -61,6 +61,8 @@ const owned = [
   "spark.eventLog.",
   "spark.executor.port",
   "spark.fileserver.port",
+  "spark.hadoop.fs.AbstractFileSystem.storage.",
+  "spark.hadoop.fs.storage.",
   "spark.headgate.",
   "spark.local.dir",
   "spark.log.callerContext",

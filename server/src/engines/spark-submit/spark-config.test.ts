@@ -21,6 +21,8 @@ describe("a stored configuration", () => {
     ["spark.ui.port", "0", /may not set spark\.ui\.port/],
     ["spark.eventLog.dir", "/tmp", /may not set spark\.eventLog\.dir/],
     ["spark.headgate.command", "1", /may not set spark\.headgate\.command/],
+    ["spark.hadoop.fs.storage.impl", "x.Y", /may not set spark\.hadoop\.fs\.storage\.impl: the server sets it/],
+    ["spark.hadoop.fs.AbstractFileSystem.storage.impl", "x.Y", /may not set .*: the server sets it/],
     ["spark.master", "local[2]", /may not set spark\.master: the engine of the cluster/],
     ["spark.submit.deployMode", "client", /may not set spark\.submit\.deployMode/],
     ["spark.remote", "sc://x", /may not set spark\.remote/],

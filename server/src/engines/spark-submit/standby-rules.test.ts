@@ -11,6 +11,7 @@ it.each([
   ["--conf", "spark.hadoop.fs.s3a.endpoint=x", "--conf", "spark.serializer=K"],
   ["--master", "yarn", "--deploy-mode", "client", "--supervise", "--load-spark-defaults"],
   ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.port=7001", "--conf", "spark.local.dir=/x"],
+  ["--conf", "spark.hadoop.fs.storage.impl=x.Y"],
   ["--master", "local[2]"],
 ])("a program with %j may run in a standby driver", (...words) => {
   expect(fitsStandby(checkArguments(words, { field: "arguments" }))).toBe(true);
@@ -44,6 +45,9 @@ it("a standby driver may have the properties of S3, a catalog and a tuned cluste
     "spark.sql.warehouse.dir": "s3a://b/warehouse",
     "spark.hadoop.fs.s3.impl": "S3AFileSystem",
     "spark.hadoop.fs.s3a.endpoint.region": "eu",
+    "spark.hadoop.fs.storage.impl": "headgate.storage.StorageFileSystem",
+    "spark.hadoop.fs.storage.location": "s3a://b",
+    "spark.hadoop.fs.AbstractFileSystem.storage.impl": "headgate.storage.StorageContext",
   };
   const tuned = {
     "spark.driver.memory": "2g",

@@ -27,7 +27,7 @@ const codeFree = new RegExp(
   `^spark\\.(${[
     "app\\.name$|default\\.parallelism$|driver\\.(cores|defaultJavaOptions|extraJavaOptions|maxResultSize|memory)$",
     "dynamicAllocation\\.|executor\\.(cores|instances|memory|memoryOverhead)$|locality\\.wait|master$",
-    "hadoop\\.(fs\\.s3[an]?\\.|hive\\.metastore\\.(connect\\.retries|sasl\\.enabled|token\\.signature|uris)$)",
+    "hadoop\\.(fs\\.(AbstractFileSystem\\.storage|s3[an]?|storage)\\.|hive\\.metastore\\.(connect\\.retries|sasl\\.enabled|token\\.signature|uris)$)",
     "hadoop\\.(mapreduce|parquet)\\.|headgate\\.",
     "kryoserializer\\.buffer|memory\\.(fraction|storageFraction)$|network\\.timeout$|pyspark\\.(driver\\.)?python$",
     "rdd\\.compress$|serializer$|shuffle\\.(compress|file\\.buffer|spill\\.compress)$|speculation|task\\.(cpus|maxFailures)$",

@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import { ObjectStoreError } from "../../../object-store/object-store-error.ts";
 import { formatObjectUri, parseObjectUri } from "../../../object-store/object-uri.ts";
+import { resolveStorageUri } from "../../../object-store/storage-uri.ts";
 import { CopyArgumentError } from "./copy-argument-error.ts";
 
 export type OldScheme = "s3a" | "s3n";
@@ -8,9 +9,10 @@ export type OldScheme = "s3a" | "s3n";
 /**
  * Checks the address of a folder or file, and returns it in the form that listings use, so that the two can be compared:
  * `s3` instead of `s3n` and `s3a`. A path alone is on HDFS, the default file system of a cluster, and so is Hadoop's short
- * form `hdfs:/path`. Messages never quote the address, because it may contain credentials.
+ * form `hdfs:/path`; `storage:/path` is below `location`. Messages never quote the address, because it may contain
+ * credentials.
  */
-export function readAddress(option: string, text: string): string {
+export function readAddress(option: string, text: string, location: string): string {
   const uri = text.startsWith("/") ? `hdfs://${text}` : text.replace(/^hdfs:\/(?!\/)/i, "hdfs:///");
   if (hasCredentials(uri)) {
     throw new CopyArgumentError(
@@ -19,7 +21,7 @@ export function readAddress(option: string, text: string): string {
     );
   }
   try {
-    const { scheme, bucket, key } = parseObjectUri(uri);
+    const { scheme, bucket, key } = parseObjectUri(resolveStorageUri(uri, location));
     if (scheme !== "s3") return formatObjectUri({ scheme, bucket, key: key.replaceAll(/\/{2,}/g, "/") });
     if (!bucket.includes("_")) return formatObjectUri({ scheme, bucket, key });
   } catch (error) {

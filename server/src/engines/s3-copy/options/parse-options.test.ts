@@ -5,10 +5,11 @@ import type { CopyOptions } from "./copy-options.ts";
 import { parseCopyOptions } from "./parse-options.ts";
 
 const minimal = "--src s3://src/a --dest s3://dst/b";
+const LOCATION = "s3a://own/prefix/";
 const KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 function parse(args: string): CopyOptions {
-  return parseCopyOptions(splitWords(args, "args"));
+  return parseCopyOptions(splitWords(args, "args"), LOCATION);
 }
 
 const defaults: CopyOptions = {
@@ -82,6 +83,16 @@ describe("the arguments of a copy", () => {
     ["--tmpDir hdfs:///tmp/x", { tmpDir: "hdfs:///tmp/x" }],
     ["--src hdfs:/data", { src: "hdfs:///data" }],
     ["--src file:/data//x", { src: "file:///data/x" }],
+    [
+      "--src storage:/in --dest storage:///out/ --tmpDir storage:/tmp --previousManifest storage:/m.gz",
+      {
+        src: "s3://own/prefix/in",
+        dest: "s3://own/prefix/out/",
+        tmpDir: "s3://own/prefix/tmp",
+        previousManifest: "s3://own/prefix/m.gz",
+      },
+    ],
+    ["--srcPrefixesFile storage:/list", { srcPrefixesFile: "s3://own/prefix/list" }],
     ["--src s3n://src/a//b", { src: "s3://src/a//b", srcScheme: "s3n" }],
     ["--src S3A://src --dest s3a://dst/b", { src: "s3://src/", srcScheme: "s3a" }],
     [
@@ -173,6 +184,11 @@ describe("the arguments of a copy", () => {
     ["--src ftp://src/a --dest s3://dst/b", "--src: the URI must begin with s3://, s3a://, s3n://, hdfs:// or file:/."],
     ["--src s3n://A:hunter2@src/a --dest s3://dst/b", /^--src must not contain keys/],
     ["--src s3n://A:hun/ter2@src/a --dest s3://dst/b", /^--src must not contain keys/],
+    [
+      "--src storage:/a/../b --dest s3://dst/b",
+      "--src: the URI must have no empty name and no '.' or '..' in its path after storage:/.",
+    ],
+    ["--src s3://src/a --dest storage://b", /^--dest: the URI must name no host after storage:/],
     [`${minimal} --s3Endpoint https://u:hunter2@h`, /^--s3Endpoint must be a host/],
     [`${minimal} --s3Endpoint ftp://h`, /^--s3Endpoint must be a host/],
     [`${minimal} -Dfs.s3a.access.key=hunter2`, /^The -D options must set both/],
@@ -215,7 +231,9 @@ describe("the arguments of a copy", () => {
     fc.assert(
       fc.property(parts, ([form, rest, at]) => {
         const words = rest.toSpliced(at % (rest.length + 1), 0, form).flatMap((part) => part.split(" "));
-        const texts = textsOf(() => parseCopyOptions(words)) + textsOf(() => parseCopyOptions([words.join(" ")]));
+        const texts =
+          textsOf(() => parseCopyOptions(words, LOCATION)) +
+          textsOf(() => parseCopyOptions([words.join(" ")], LOCATION));
         expect(texts).not.toContain(secret);
       }),
     );

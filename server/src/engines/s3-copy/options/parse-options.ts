@@ -20,17 +20,18 @@ const codecs: ReadonlyMap<string, OutputCodec> = new Map<string, OutputCodec>([
 
 /**
  * Reads the arguments of a copy (§4.4). Hadoop's generic options are allowed among them; those without an effect are
- * named in `notes`. Throws a `CopyArgumentError` for anything else.
+ * named in `notes`. Throws a `CopyArgumentError` for anything else. `location`: of the account's storage.
  */
-export function parseCopyOptions(words: readonly string[]): CopyOptions {
+export function parseCopyOptions(words: readonly string[], location: string): CopyOptions {
   const given = readOptionWords(words);
+  const readUri = (name: string, text: string): string => readAddress(name, text, location);
   const { credentials, parallelism, notes } = readProperties(given.properties);
   const { encryption, note } = readEncryption(given);
   const options = {
-    src: optional(given, "src", readAddress),
+    src: optional(given, "src", readUri),
     srcScheme: oldSchemeOf(given.values.get("src") ?? ""),
-    dest: readDestination(given),
-    srcPrefixesFile: optional(given, "srcPrefixesFile", readAddress),
+    dest: readDestination(given, readUri),
+    srcPrefixesFile: optional(given, "srcPrefixesFile", readUri),
     srcPattern: optional(given, "srcPattern", readNonEmpty),
     groupBy: optional(given, "groupBy", readNonEmpty),
     targetSizeMiB: optional(given, "targetSize", countFrom(1)),
@@ -43,13 +44,13 @@ export function parseCopyOptions(words: readonly string[]): CopyOptions {
     filesPerMapper: optional(given, "filesPerMapper", countFrom(1)),
     startingIndex: readNumbering(given),
     outputManifest: readOutputManifest(given),
-    previousManifest: optional(given, "previousManifest", readAddress),
+    previousManifest: optional(given, "previousManifest", readUri),
     requirePreviousManifest: optional(given, "requirePreviousManifest", readBoolean) ?? true,
     copyFromManifest: given.flags.has("copyFromManifest"),
     appendToLastFile: given.flags.has("appendToLastFile"),
     s3Endpoint: optional(given, "s3Endpoint", readEndpoint),
     srcS3Endpoint: optional(given, "srcS3Endpoint", readEndpoint),
-    tmpDir: optional(given, "tmpDir", readAddress),
+    tmpDir: optional(given, "tmpDir", readUri),
     credentials,
     parallelism,
   };
@@ -104,10 +105,10 @@ function optional<T>(given: GivenOptions, name: ValueOption, read: (name: string
   return text === undefined ? null : read(name, text);
 }
 
-function readDestination(given: GivenOptions): string {
+function readDestination(given: GivenOptions, readUri: (name: string, text: string) => string): string {
   const text = given.values.get("dest");
   if (text === undefined) throw new CopyArgumentError("--dest is missing: the folder to copy to.");
-  return readAddress("dest", text);
+  return readUri("dest", text);
 }
 
 function readNonEmpty(name: string, text: string): string {

@@ -1,17 +1,22 @@
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../../../object-store/object-uri.ts";
+import { resolveStorageUri } from "../../../object-store/storage-uri.ts";
 import { CopyError } from "../copy-error.ts";
 import type { ManifestEntry } from "../manifest/manifest-entry.ts";
 import { withoutLastSlashes } from "./output-names.ts";
 import type { SourceFile } from "./planned-output.ts";
 
-/** The files that a manifest lists, in pages (§4.4 copyFromManifest). Their time and version are unknown. */
+/**
+ * The files that a manifest lists, in pages (§4.4 copyFromManifest). Their time and version are unknown. `location`: of
+ * the account's storage.
+ */
 export async function* manifestSources(
   entries: AsyncIterable<ManifestEntry>,
+  location: string,
   pageSize = 1000,
 ): AsyncGenerator<readonly SourceFile[]> {
   let page: SourceFile[] = [];
   for await (const entry of entries) {
-    page.push(sourceOf(entry));
+    page.push(sourceOf(entry, location));
     if (page.length < pageSize) continue;
     yield page;
     page = [];
@@ -20,8 +25,8 @@ export async function* manifestSources(
 }
 
 /** Hadoop writes `hdfs:/path` for a path of the default file system. */
-function readUri(uri: string): ObjectUri {
-  const parsed = parseObjectUri(uri.replace(/^hdfs:\/(?!\/)/, "hdfs:///"));
+function readUri(uri: string, location: string): ObjectUri {
+  const parsed = parseObjectUri(resolveStorageUri(uri, location).replace(/^hdfs:\/(?!\/)/, "hdfs:///"));
   if (parsed.scheme === "s3" && parsed.bucket.includes("_")) {
     throw new Error("a bucket with an underscore in its name is not supported");
   }
@@ -35,11 +40,11 @@ function folderOf(uri: ObjectUri): string {
 }
 
 /** The file that an entry names, relative to its `srcDir`. Throws if it is not below that, or not a valid address. */
-function sourceOf({ path, srcDir, size }: ManifestEntry): SourceFile {
+function sourceOf({ path, srcDir, size }: ManifestEntry, location: string): SourceFile {
   let uri: string;
   let folder: string;
   try {
-    [uri, folder] = [formatObjectUri(readUri(path)), folderOf(readUri(srcDir))];
+    [uri, folder] = [formatObjectUri(readUri(path, location)), folderOf(readUri(srcDir, location))];
   } catch (error) {
     throw new CopyError(`The manifest has a path or srcDir that is not an address of a file: ${messageOf(error)}.`);
   }

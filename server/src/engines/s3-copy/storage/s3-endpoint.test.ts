@@ -15,7 +15,7 @@ describe("an S3 endpoint in an option", () => {
     ["::1", null, "https://[::1]"],
   ])("%j of an account with %j is %s", (given, ofAccount, url) => {
     const words = ["--src", "s3://bucket/a", "--dest", "s3://bucket/b", "--s3Endpoint", given];
-    const { s3Endpoint } = parseCopyOptions(words);
+    const { s3Endpoint } = parseCopyOptions(words, "s3://bucket");
     expect(endpointUrl(s3Endpoint ?? "", ofAccount)).toBe(url);
   });
 

@@ -16,7 +16,7 @@ const hdfs = { address: "http://nn.example.com:9870", user: "someone" };
 
 async function open<T>(args: string, use: (storages: Storages) => T, hasHdfs = false): Promise<T> {
   const request = copies.request(args, hasHdfs ? { account: { hdfs } } : {});
-  const options = parseCopyOptions(request.words);
+  const options = parseCopyOptions(request.words, request.account.location);
   const storages = new Storages({ request, options, journal, slots: 1, signal: new AbortController().signal });
   try {
     return use(storages);

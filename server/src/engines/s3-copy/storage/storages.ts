@@ -118,6 +118,11 @@ export class Storages {
     return options.tmpDir ?? (request.account.hdfs === null ? null : DEFAULT_TMP_DIR);
   }
 
+  /** The URI that `storage:/` stands for. */
+  get location(): string {
+    return this.#given.request.account.location;
+  }
+
   /** Whether a URI means the same file on both sides. */
   get isSameService(): boolean {
     const { from, to } = this;

@@ -1,0 +1,41 @@
+import { basename, dirname, normalize } from "node:path/posix";
+import { SYSTEM_FOLDERS } from "../../processes/sandbox/bubblewrap-arguments.ts";
+import type { Sandbox } from "../../processes/sandbox/sandbox.ts";
+import { programFolders, type AttemptFiles } from "./command-files.ts";
+
+/**
+ * The cause of a failure, with advice if a local file is missing only because the sandbox hides it: users name files of
+ * their own computer, or of the machine, and "does not exist" is not what they see there. Pure.
+ */
+export function explainHiddenPath(cause: string, { kind }: Pick<Sandbox, "kind">, files: AttemptFiles): string {
+  const path = kind === "bubblewrap" ? missingPath(cause) : undefined;
+  if (path === undefined) return cause;
+  // A warm server sees its own folder in that of the account.
+  const shown = [...SHOWN, dirname(programFolders(files.folder).storage)];
+  if (shown.some((folder) => path === folder || path.startsWith(`${folder}/`))) return cause;
+  const name = PLAIN_NAME.test(basename(path)) ? basename(path) : "<name>";
+  return `${cause}; ${HINT}: upload it with PUT /api/v2/files/${name} and read storage:/${name}`;
+}
+
+const HINT =
+  "programs see only the account's storage and their own folder, not the files of the machine or of your computer";
+/** What programs see of the machine, and their own folders. */
+const SHOWN = [...SYSTEM_FOLDERS, "/dev", "/headgate", "/proc", "/tmp"];
+const PLAIN_NAME = /^[\w.-]{1,100}$/;
+
+/** What Spark, Python, R and Java say about a file that does not exist. The paths are absolute. */
+const MISSING = [
+  /\bpath does not exist: (?:file:)?(\/[^\s'"]*)/i,
+  /\bNo such file or directory: b?['"](\/[^'"]*)/,
+  /\bcan(?:'t|not) open file ['"](\/[^'"]*)/,
+  /\bthe jar (?:file:)?(\/.*) does not exist/,
+  /\bFile (?:file:)?(\/.*) does not exist/,
+  /\bFileNotFoundException: (?:file:)?(\/.*) \(No such file or directory\)/,
+  /\bNoSuchFileException: (?:file:)?(\/\S*)/,
+];
+
+function missingPath(cause: string): string | undefined {
+  const found = MISSING.map((form) => form.exec(cause)?.[1]).find((path) => path !== undefined);
+  // Spark ends its sentence after the path.
+  return found === undefined ? undefined : normalize(found.replace(/^\/+/, "/").replace(/\.$/, ""));
+}
