@@ -74,7 +74,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const kinds = composeKinds(node, sparks, copies, options.commandKinds, held);
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
-  const readiness = readinessParts(node, sparks.setUp, work.queue, options.storeHealthy);
+  const readiness = readinessParts(node, sparks, work.queue, options.storeHealthy);
   const server = await composeServer(node, services, readiness);
   await node.timelineWatch.check(); // before the first id is given out
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
@@ -84,6 +84,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     proxySocket: proxySocketOf(node.config),
   });
   work.queue.start();
+  sparks.python?.start(() => work.queue.running().length > 0);
   const tasks = runPeriodically(composeTasks(node, sparks, copies, work, services, listening.url), node.log);
   held.defer(() => tasks.stop());
   const release = held.move();

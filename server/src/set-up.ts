@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import type { Config } from "./config.ts";
 import { ensureBubblewrap } from "./processes/sandbox/find-bubblewrap.ts";
 import { printSparsely, type ShowProgress } from "./processes/set-up/set-up-step.ts";
+import { fetchPythonPackages, PYTHON_PACKAGES, whyNoPackages } from "./engines/spark-home/python-packages.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 
@@ -20,9 +21,12 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   try {
     // Tested as our own user. The start of the server reports whether programs can use it.
     const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
-    const { version, archive } = await ensureSparkHome({ ...homes, signal, progress, warn: say });
+    const { version, archive, python } = await ensureSparkHome({ ...homes, signal, progress, warn: say });
+    const noPackages = whyNoPackages(python);
+    if (python !== undefined && noPackages === undefined) await fetchPythonPackages(python, { signal, progress });
     progress(undefined);
     if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
+    if (noPackages !== undefined) say(`Programs have no ${PYTHON_PACKAGES}: ${noPackages}`);
     say(
       `Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without the archive for fast starts" : ""}.`,
     );
