@@ -60,12 +60,13 @@ export function minorVersion({ version }: Python): string {
 
 /** The machine's own interpreter may be in a virtual environment, whose packages stay visible. */
 const inspection = `
-import json, os, site, sys
+import json, os, site, sys, sysconfig
 in_environment = sys.prefix != sys.base_prefix
 print(json.dumps({
   "base": os.path.realpath(sys._base_executable),
   "sites": site.getsitepackages([sys.prefix]) if in_environment else [],
   "system": sys.base_prefix in site.PREFIXES,
+  "has_wheels": sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED"),
 }))
 `;
 
@@ -73,6 +74,7 @@ interface Inspected {
   readonly base: string;
   readonly sites: readonly string[];
   readonly system: boolean;
+  readonly has_wheels: boolean;
 }
 
 /** The caller holds the lock of the set-up. */
@@ -83,7 +85,8 @@ export async function makePythonEnvironment(
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
     const { stdout } = await mustRun("the inspection of Python", [python.path, "-c", inspection], { signal, cwd: "/" });
-    const { base, sites, system } = JSON.parse(stdout) as Inspected; // printed by `inspection`
+    const { base, sites, system, has_wheels: hasWheels } = JSON.parse(stdout) as Inspected; // printed by `inspection`
+    if (!hasWheels) throw new Fault("unavailable", noEnvironment(python));
     const library = join(unfinished, `lib/python${minorVersion(python)}/site-packages`);
     await mkdir(library, { recursive: true });
     await mkdir(join(unfinished, "bin"));
@@ -96,9 +99,13 @@ export async function makePythonEnvironment(
     );
     const works = [join(unfinished, "bin/python3"), "-c", "import sys; print(sys.prefix)"];
     if ((await probeTool(works, (output) => output.trim() === unfinished || undefined)) !== true) {
-      throw new Fault("unavailable", `${python.path} does not work in a virtual environment`);
+      throw new Fault("unavailable", noEnvironment(python));
     }
   });
+}
+
+export function noEnvironment({ path }: Python): string {
+  return `${path} is not a CPython that works in a virtual environment`;
 }
 
 export function programPython(python: Python, environment: PythonEnvironment): ProgramPython {

@@ -6,7 +6,7 @@ import { makeFinishedFolder, withSetUpLock } from "../../processes/set-up/finish
 import { LOWEST_PRIORITY, pipInstallAll } from "../../processes/set-up/pip-install.ts";
 import { mustRun } from "../../processes/set-up/run-tool.ts";
 import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
-import { minorVersion, packageListFor, type ProgramPython } from "./program-python.ts";
+import { minorVersion, noEnvironment, packageListFor, type ProgramPython } from "./program-python.ts";
 
 /** What pandas and Spark's functions with pandas need; the rest of the list is what these require. */
 export const PYTHON_PACKAGES = "numpy, pandas and pyarrow";
@@ -23,7 +23,7 @@ export function hasPythonPackages({ environment }: ProgramPython): boolean {
 /** Why Python programs cannot have the packages on this machine; undefined: they can. */
 export function whyNoPackages(python: ProgramPython | undefined): string | undefined {
   if (python === undefined) return "this machine has no Python for programs";
-  if (python.environment === undefined) return `${python.path} does not work in a virtual environment`;
+  if (python.environment === undefined) return noEnvironment(python);
   return packageListFor(python) === undefined ? `there are no packages for Python ${python.version}` : undefined;
 }
 

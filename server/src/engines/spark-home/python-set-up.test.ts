@@ -81,7 +81,10 @@ describe("the packages of Python programs", () => {
   test.each([
     ["this machine has no Python for programs", undefined],
     ["there are no packages for Python 3.99.0", { ...withEnvironment.python, version: "3.99.0" }],
-    ["/usr/bin/python3 does not work in a virtual environment", { ...withEnvironment.python, environment: undefined }],
+    [
+      "/usr/bin/python3 is not a CPython that works in a virtual environment",
+      { ...withEnvironment.python, environment: undefined },
+    ],
   ])("are not fetched if %s", async (detail, python) => {
     const setUp = start({
       ...quick,
