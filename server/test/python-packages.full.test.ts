@@ -79,10 +79,10 @@ describe.skipIf(sparkIsMissing)("the packages of Python programs", () => {
     const path = join(base, "bin/python3");
     mkdirSync(join(base, "bin"));
     symlinkSync(realpathSync(python?.path ?? ""), path);
-    const { folder } = pythonEnvironmentFor(realpathSync(inject("postgres").cacheDir), {
-      path,
-      version: python?.version ?? "",
-    });
+    const { cacheDir } = inject("postgres");
+    const spark = await findSparkHomeWithPackages(cacheDir);
+    const other = { path, version: python?.version ?? "" };
+    const { folder } = pythonEnvironmentFor(realpathSync(cacheDir), other, spark.folder);
     onTestFinished(() => {
       for (const each of [base, dataDir, folder, `${folder}.lock`]) rmSync(each, { recursive: true, force: true });
     });

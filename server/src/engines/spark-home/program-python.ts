@@ -6,11 +6,12 @@
  *   python-<version>-<hash>/
  *     pyvenv.cfg
  *     bin/python3                                    a link to the machine's interpreter
- *     lib/python<version>/site-packages/headgate.pth names the folder below, which Python skips while it is missing
+ *     lib/python<version>/site-packages/             names the folders below, which Python skips while they are missing
+ *     lib/python<version>/pyspark/                   Spark's Python modules, compiled
  *     lib/python<version>/packages/                  appears when it is complete, in running sandboxes, too
  */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
@@ -31,13 +32,19 @@ export interface PythonEnvironment {
   readonly interpreter: string;
   /** Exists when the packages are installed. */
   readonly packages: string;
+  /** Replaces `archives` on the path of modules as soon as it exists. */
+  readonly pyspark: string;
+  /** Spark's Python modules: its own and those of Py4J. */
+  readonly archives: readonly string[];
 }
 
-/** A change of the list, the interpreter or its version gets a new folder, and running programs keep theirs. */
-export function pythonEnvironmentFor(cacheDir: string, python: Python): PythonEnvironment {
+/** A change of the list, the interpreter or Spark gets a new folder, and running programs keep theirs. */
+export function pythonEnvironmentFor(cacheDir: string, python: Python, sparkHome: string): PythonEnvironment {
   const version = minorVersion(python);
+  const archives = archivesOf(sparkHome);
+  const files = archives.map((path) => [path, statSync(path).size]);
   const digest = createHash("sha256")
-    .update(JSON.stringify([python.path, packageListFor(python), inspection]))
+    .update(JSON.stringify([python.path, packageListFor(python), inspection, pathModule, files]))
     .digest("hex")
     .slice(0, 12);
   const folder = join(cacheDir, `python-${version}-${digest}`);
@@ -45,7 +52,17 @@ export function pythonEnvironmentFor(cacheDir: string, python: Python): PythonEn
     folder,
     interpreter: join(folder, "bin/python3"),
     packages: join(folder, `lib/python${version}/packages`),
+    pyspark: join(folder, `lib/python${version}/pyspark`),
+    archives,
   };
+}
+
+/** An operator's own Spark may lack them. */
+function archivesOf(sparkHome: string): string[] {
+  const folder = join(sparkHome, "python/lib");
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(".zip"));
+  return names.toSorted().map((name) => join(folder, name));
 }
 
 /** The pinned packages, as a requirements file for pip. Undefined: there are no wheels for this version. */
@@ -70,6 +87,18 @@ print(json.dumps({
 }))
 `;
 
+/**
+ * Python compiles the modules of an archive again at each start of a program or a worker. Spark puts the archive on the
+ * path, and Python runs this module before the program.
+ */
+const pathModule = `
+import os, sys
+copy = os.path.join(os.path.dirname(os.path.dirname(__file__)), "pyspark")
+for at, path in enumerate(sys.path):
+    if path == archive and os.path.isdir(copy):
+        sys.path[at] = copy
+`;
+
 interface Inspected {
   readonly base: string;
   readonly sites: readonly string[];
@@ -79,7 +108,7 @@ interface Inspected {
 
 /** The caller holds the lock of the set-up. */
 export async function makePythonEnvironment(
-  { folder }: PythonEnvironment,
+  { folder, archives }: PythonEnvironment,
   python: Python,
   signal: AbortSignal,
 ): Promise<void> {
@@ -91,7 +120,13 @@ export async function makePythonEnvironment(
     await mkdir(library, { recursive: true });
     await mkdir(join(unfinished, "bin"));
     await symlink(base, join(unfinished, "bin/python3"));
-    const paths = ["../packages", ...sites.map((site) => `import site; site.addsitedir(${JSON.stringify(site)})`)];
+    const archive = archives.find((path) => path.endsWith("/pyspark.zip")) ?? "";
+    await writeFile(join(library, "headgate_path.py"), `archive = ${JSON.stringify(archive)}${pathModule}`);
+    const paths = [
+      "../packages",
+      "import headgate_path",
+      ...sites.map((site) => `import site; site.addsitedir(${JSON.stringify(site)})`),
+    ];
     await writeFile(join(library, "headgate.pth"), paths.map((line) => `${line}\n`).join(""));
     await writeFile(
       join(unfinished, "pyvenv.cfg"),

@@ -24,7 +24,13 @@ import { foldersOfPython, makePythonEnvironment, programPython, pythonEnvironmen
 const log = pino({ level: "silent" });
 const quick = { log, firstRetryMs: 1, quietMs: 1 };
 const home = stubSparkHome();
-const environment = { folder: "/python", interpreter: "/python/bin/python3", packages: "/python/missing" };
+const environment = {
+  folder: "/python",
+  interpreter: "/python/bin/python3",
+  packages: "/python/missing",
+  pyspark: "",
+  archives: [],
+};
 const withEnvironment = {
   ...home,
   python: { path: "/usr/bin/python3", version: "3.11.2", localPath: "", environment },
@@ -144,8 +150,10 @@ const python = await findPython();
 
 describe.skipIf(python === undefined)("the environment of Python programs", () => {
   let cacheDir: string;
+  let sparkHome: string;
   beforeEach(() => {
     cacheDir = realpathSync(mkdtempSync(join(tmpdir(), "headgate-python-")));
+    sparkHome = join(cacheDir, "spark");
   });
   afterEach(() => rmSync(cacheDir, { recursive: true }));
 
@@ -156,8 +164,8 @@ describe.skipIf(python === undefined)("the environment of Python programs", () =
 
   test("has its packages as soon as they are there, after --py-files and before those of the machine", async () => {
     if (python === undefined) return;
-    const made = pythonEnvironmentFor(cacheDir, python);
-    expect(pythonEnvironmentFor(cacheDir, { ...python, version: "3.99.1" }).folder).not.toBe(made.folder);
+    const made = pythonEnvironmentFor(cacheDir, python, sparkHome);
+    expect(pythonEnvironmentFor(cacheDir, { ...python, version: "3.99.1" }, sparkHome).folder).not.toBe(made.folder);
     await makePythonEnvironment(made, python, new AbortController().signal);
     const { localPath } = programPython(python, made);
     expect(await say(localPath, "import headgate_probe")).toContain("No module named");
@@ -176,6 +184,22 @@ describe.skipIf(python === undefined)("the environment of Python programs", () =
     expect(await foldersOfPython(programPython(python, made))).toContain(made.folder);
   });
 
+  test("uses the compiled copy of Spark's modules instead of its archive as soon as it is there", async () => {
+    if (python === undefined) return;
+    const archive = join(sparkHome, "python/lib/pyspark.zip");
+    mkdirSync(dirname(archive), { recursive: true });
+    writeFileSync(archive, "zip");
+    const made = pythonEnvironmentFor(cacheDir, python, sparkHome);
+    writeFileSync(archive, "other");
+    expect(pythonEnvironmentFor(cacheDir, python, sparkHome).folder).not.toBe(made.folder);
+    await makePythonEnvironment(made, python, new AbortController().signal);
+    const find = "import sys; print(*sys.path[1:3])";
+    const env = { PYTHONPATH: `/first:${archive}` };
+    expect(await say(made.interpreter, find, env)).toBe(`/first ${archive}`);
+    mkdirSync(made.pyspark);
+    expect(await say(made.interpreter, find, env)).toBe(`/first ${made.pyspark}`);
+  });
+
   test("keeps the packages of the virtual environment that the machine's Python is in", async () => {
     if (python === undefined) return;
     const outer = join(cacheDir, "outer");
@@ -187,7 +211,7 @@ describe.skipIf(python === undefined)("the environment of Python programs", () =
     const site = await say(inside.path, "import site; print(site.getsitepackages()[0])");
     expect(site.startsWith(outer), site).toBe(true);
     mkdirSync(join(site, "headgate_probe"), { recursive: true });
-    const made = pythonEnvironmentFor(cacheDir, inside);
+    const made = pythonEnvironmentFor(cacheDir, inside, sparkHome);
     await makePythonEnvironment(made, inside, new AbortController().signal);
     const find = "import headgate_probe, sys; print(headgate_probe.__path__[0], *sys.path, sep='\\n')";
     const [found, ...paths] = (await say(made.interpreter, find)).split("\n");

@@ -109,12 +109,16 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
     context.signal.throwIfAborted();
     context.warn(`Spark will start slowly: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const ofPrograms = python === undefined ? undefined : await setUpPython(context, python);
+  const ofPrograms = python === undefined ? undefined : await setUpPython(context, python, spark);
   return describe({ folder: spark, version: parts.version, java, python: ofPrograms, classPath }, extra, own, launch);
 }
 
-async function setUpPython({ cacheDir, signal, warn }: EnsureSparkHomeOptions, python: Python): Promise<ProgramPython> {
-  const environment = pythonEnvironmentFor(cacheDir, python);
+async function setUpPython(
+  { cacheDir, signal, warn }: EnsureSparkHomeOptions,
+  python: Python,
+  sparkHome: string,
+): Promise<ProgramPython> {
+  const environment = pythonEnvironmentFor(cacheDir, python, sparkHome);
   try {
     await makePythonEnvironment(environment, python, signal);
   } catch (error) {
@@ -140,7 +144,8 @@ async function findReady(
   const classPath = [...sparkClassPath, own.jar];
   const launch = await launchFolderFor(cacheDir, java, classPath);
   if (!existsSync(launch.folder) || !existsSync(launch.archive)) return undefined;
-  const ofPrograms = python === undefined ? undefined : programPython(python, pythonEnvironmentFor(cacheDir, python));
+  const ofPrograms =
+    python === undefined ? undefined : programPython(python, pythonEnvironmentFor(cacheDir, python, folder));
   if (ofPrograms !== undefined && ofPrograms.environment === undefined) return undefined;
   return describe({ folder, version: parts.version, java, python: ofPrograms, classPath }, parts.extra, own, launch);
 }
