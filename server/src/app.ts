@@ -77,7 +77,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const files = await composeFiles(node, work);
   const { appControl } = options;
   const services = composeServices(node, sparks, kinds, work, { appControl, accountFiles: files.files }, held);
-  const readiness = readinessParts(node, sparks.setUp, work.queue, options.storeHealthy);
+  const readiness = readinessParts(node, sparks, work.queue, options.storeHealthy);
   const server = await composeServer(node, services, readiness);
   await node.timelineWatch.check(); // before the first id is given out
   await node.nodeWatch.update(); // submissions are checked against the budgets of all nodes
@@ -87,6 +87,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     proxySocket: proxySocketOf(node.config),
   });
   work.queue.start();
+  sparks.python?.start(() => work.queue.running().length > 0);
   const tasks = runPeriodically(
     composeTasks(node, sparks, copies, work, { ...services, ...files }, listening.url),
     node.log,

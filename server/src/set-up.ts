@@ -4,6 +4,7 @@ import { ensureBubblewrap } from "./processes/sandbox/find-bubblewrap.ts";
 import { printSparsely, type ShowProgress } from "./processes/set-up/set-up-step.ts";
 import { fetchFormatJars } from "./engines/table-formats/format-jars.ts";
 import { TABLE_FORMATS } from "./engines/table-formats/table-format.ts";
+import { fetchPythonPackages, PYTHON_PACKAGES, whyNoPackages } from "./engines/spark-home/python-packages.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 
@@ -31,10 +32,13 @@ export async function setUpAll(
     // Tested as our own user. The start of the server reports whether programs can use it.
     const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
     const home = await ensureSparkHome({ ...homes, signal, progress, warn: say });
-    const { version, archive } = home;
+    const { version, archive, python } = home;
+    const noPackages = whyNoPackages(python);
+    if (python !== undefined && noPackages === undefined) await fetchPythonPackages(python, { signal, progress });
     for (const format of formats) await fetchFormatJars(format, home, { cacheDir, signal, progress });
     progress(undefined);
     if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
+    if (noPackages !== undefined) say(`Programs have no ${PYTHON_PACKAGES}: ${noPackages}`);
     say(
       `Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without the archive for fast starts" : ""}.`,
     );

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { SET_UP_MS } from "./support/connect-server.ts";
+import { findSparkHomeWithPackages, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
 import { runDriver } from "./support/driver-run.ts";
 import { ensureSparkHome, type SparkHome } from "../src/engines/spark-home/spark-home.ts";
@@ -13,6 +13,7 @@ spark = SparkSession.builder.getOrCreate()
 print("a=%d" % spark.sql("select 1 as a").first().a)
 print(sys.argv[1:], spark.conf.get("spark.headgate.command"), spark.sparkContext.appName)
 print(spark.sparkContext.parallelize(range(4), 4).map(lambda n: n * n).sum())
+print(spark.range(3).toPandas()["id"].sum())
 print("a word for the log", file=sys.stderr)
 sys.exit(3)
 `;
@@ -30,7 +31,7 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
     });
 
   beforeAll(async () => {
-    home = await setUp([]);
+    home = await findSparkHomeWithPackages(inject("postgres").cacheDir);
   }, SET_UP_MS);
 
   /** `driver-languages.full.test.ts` has the same for a driver of the program's own. */
@@ -47,7 +48,7 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
         },
         "standby",
       );
-      expect(ended.output).toBe("a=1\n['one', 'two words', '$HOME *'] 7 program.py\n14\n");
+      expect(ended.output).toBe("a=1\n['one', 'two words', '$HOME *'] 7 program.py\n14\n3\n");
       expect(ended.log.match(/Running Spark version/g)).toHaveLength(1);
       // Spark's own messages about its end would follow.
       expect(ended.log.endsWith("\na word for the log\n"), ended.log).toBe(true);
@@ -56,6 +57,7 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
       expect(ended.events.jobs).toMatchObject([
         { jobId: 0, status: "succeeded", tasks: 1 },
         { jobId: 1, status: "succeeded", tasks: 4, completedTasks: 4 },
+        { jobId: 2, status: "succeeded" },
       ]);
     },
     RUN_MS,

@@ -1,4 +1,8 @@
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, test, vi } from "vitest";
@@ -8,10 +12,12 @@ import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
+import { lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { openRunnerClient } from "../processes/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
+import { writeRunningServer } from "../running-server.ts";
 import { COMMANDS } from "./admin.ts";
 import { promptSecret } from "./prompt.ts";
 
@@ -113,7 +119,30 @@ describe("the command line", () => {
       database: given.database.connection.database,
       key_ids: [1],
       accounts: expect.any(Number),
+      python: null,
     });
+  });
+
+  test("shows what the running server says about Spark and its Python packages", async () => {
+    const python = { ok: true, detail: "failed: pip failed; the next attempt is in 2 min" };
+    const server = createServer((_request, answer) => {
+      answer
+        .writeHead(503)
+        .end(JSON.stringify({ parts: { spark: { ok: false, detail: "Spark needs Java" }, python } }));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const dataDir = mkdtempSync(join(tmpdir(), "headgate-admin-"));
+    const lock = lockDataDir(dataDir);
+    try {
+      const { port } = server.address() as AddressInfo; // it listens on TCP
+      writeRunningServer({ ...given.app.services.config, dataDir }, `http://127.0.0.1:${port}`);
+      const status = await admin.with({ HEADGATE_DATA_DIR: dataDir }).json("status");
+      expect(status).toMatchObject({ server: "running", spark: "Spark needs Java", python: python.detail });
+    } finally {
+      lock.release();
+      server.close();
+      rmSync(dataDir, { recursive: true });
+    }
   });
 });
 

@@ -6,6 +6,7 @@ import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { migrationState } from "../db/migrate.ts";
 import { readKeys } from "../lib/key-ring.ts";
 import { findRunningServer } from "../running-server.ts";
+import { askReadiness } from "./ask-readiness.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { productVersion } from "./product-version.ts";
@@ -21,6 +22,7 @@ export function statusCommand(cli: Cli): Command {
       const { dataDir } = await cli.loadConfig();
       const holder = findDataDirHolder(dataDir);
       const running = findRunningServer(dataDir, holder);
+      const detailOf = await askReadiness(running?.url);
       await withSession(cli, async ({ config, store, db }) => {
         const counts = await readCounts(db.system);
         const { applied, known } = await migrationState(db.system);
@@ -29,6 +31,8 @@ export function statusCommand(cli: Cli): Command {
           server: serverState(running !== undefined, holder !== undefined, counts.connections > 0),
           pid: running?.pid ?? null,
           address: running?.url ?? null,
+          spark: detailOf("spark"),
+          python: detailOf("python"),
           store: store.kind,
           database: counts.database,
           postgresql: counts.server,

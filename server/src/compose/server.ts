@@ -6,9 +6,11 @@ import type { Admitted, OperationAccess } from "../access/operation.ts";
 import type { Queue } from "../commands/queue/open-queue.ts";
 import type { NodeParts } from "./node.ts";
 import type { Services } from "./services.ts";
+import type { Sparks } from "./sparks.ts";
 import type { Config } from "../config.ts";
 import { migrationState } from "../db/migrate.ts";
 import { SYSTEM_FOLDERS } from "../processes/sandbox/bubblewrap-arguments.ts";
+import type { PythonSetUp } from "../engines/spark-home/python-set-up.ts";
 import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
 import { readGuides } from "../http/guides.ts";
 import { isNodeProof, nodeProof } from "../http/node-proof.ts";
@@ -67,12 +69,14 @@ export function proxySocketOf(config: Config): ProxySocket | undefined {
 /** `storeHealthy` returns whether the embedded PostgreSQL is up, where there is one. */
 export function readinessParts(
   { db, diskGuard }: NodeParts,
-  spark: SparkSetUp | undefined,
+  { setUp, python }: Pick<Sparks, "setUp" | "python">,
   queue: Pick<Queue, "hasHeartbeat">,
   storeHealthy: () => boolean = () => true,
 ): ReadinessParts {
   return {
-    ...(spark === undefined ? {} : sparkReadiness(spark)),
+    ...(setUp === undefined ? {} : sparkReadiness(setUp)),
+    // Programs run without the packages, so a node is ready without them.
+    ...(python === undefined ? {} : { python: () => Promise.resolve({ ok: true, detail: describe(python) }) }),
     async store() {
       if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
       await db.system.query("select 1");
@@ -101,4 +105,9 @@ function sparkReadiness(setUp: SparkSetUp): ReadinessParts {
       return Promise.resolve({ ok: state !== "failed", detail });
     },
   };
+}
+
+function describe(python: PythonSetUp): string {
+  const { state, detail } = python.current();
+  return `${state}: ${detail}`;
 }

@@ -42,6 +42,7 @@ import { withTableFormats } from "../engines/table-formats/with-table-formats.ts
 import { Fault } from "../lib/fault.ts";
 import { hasS3a } from "../engines/spark-home/jvm-parts.ts";
 import { ensureSparkHome } from "../engines/spark-home/spark-home.ts";
+import { startPythonSetUp, type PythonSetUp } from "../engines/spark-home/python-set-up.ts";
 import { startSparkSetUp, type SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
 import { monotonicMs } from "../processes/runner/monotonic.ts";
 import type { EventLogs } from "../engines/spark-submit/event-log/event-logs.ts";
@@ -59,6 +60,8 @@ export interface Sparks {
   readonly isolation: ProgramIsolation;
   /** Undefined: Spark is not set up on this node. */
   readonly setUp: SparkSetUp | undefined;
+  /** Undefined: Spark is not set up on this node. */
+  readonly python: PythonSetUp | undefined;
   readonly driver: ProgramDriver;
   readonly standbys: StandbyDrivers;
   readonly runLimits: ReturnType<typeof composeRunLimits>;
@@ -99,6 +102,8 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const setUp = options.setsUpSpark ? setUpSpark(config, log, options.showProgress) : undefined;
   held.defer(() => setUp?.stop());
+  const python = setUp === undefined ? undefined : startPythonSetUp({ ...options, spark: setUp });
+  held.defer(() => python?.stop());
   const storageOf = sparkStorage(db, keys, options.accountSettings, () => {
     const spark = setUp?.current();
     return spark?.state !== "ready" || hasS3a(spark.home.classPath);
@@ -127,7 +132,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine });
   held.defer(() => sql.servers.close());
   const driver =
-    options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs));
+    options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs, python));
   const runLimits = composeRunLimits(config);
   const standbys = composeStandbys({ ...engine, dataDir: config.dataDir, driver }, runLimits);
   held.defer(() => standbys.close());
@@ -147,6 +152,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     allowance,
     isolation,
     setUp,
+    python,
     driver,
     standbys,
     runLimits,

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
+import { fetchPythonPackages } from "../../src/engines/spark-home/python-packages.ts";
 import { ensureSparkHome, type SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { renderProperties } from "../../src/engines/spark-submit/properties-file.ts";
 
@@ -30,6 +31,16 @@ export async function findSparkHome(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<SparkHome> {
   return ensureSparkHome({ cacheDir, signal, progress: () => undefined, warn: () => undefined });
+}
+
+/** Also installs what the set-up brings later. */
+export async function findSparkHomeWithPackages(
+  cacheDir: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<SparkHome> {
+  const home = await findSparkHome(cacheDir, signal);
+  if (home.python !== undefined) await fetchPythonPackages(home.python, { signal, progress: () => undefined });
+  return home;
 }
 
 const START_MS = 120_000;

@@ -10,7 +10,7 @@ import { ensureBubblewrap } from "../../src/processes/sandbox/find-bubblewrap.ts
 import { findPip, findPython, howToInstallPython } from "../../src/processes/set-up/find-python.ts";
 import { findJava } from "../../src/engines/spark-home/find-java.ts";
 import { testCacheDir } from "./cache-dir.ts";
-import { findSparkHome } from "./connect-server.ts";
+import { findSparkHomeWithPackages } from "./connect-server.ts";
 import { makeRunFolders } from "./run-folders.ts";
 import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
@@ -76,7 +76,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("sparkIsMissing", sparkIsMissing);
   project.provide("javaIsMissing", (await findJava(undefined)) === undefined);
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
-  const settingUp = isNeeded ? findSparkHome(cacheDir, end.signal).catch(() => undefined) : undefined;
+  const settingUp = isNeeded ? findSparkHomeWithPackages(cacheDir, end.signal).catch(() => undefined) : undefined;
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
   project.provide("sparkSocket", spark.socket);
 

@@ -6,7 +6,7 @@ export function stubSparkHome(java = "/java/bin/java"): SparkHome {
     folder: "/spark",
     version: "4.1.3",
     java: { path: java, home: "/java", build: "17" },
-    python: { path: "/usr/bin/python3", version: "3.11" },
+    python: { path: "/usr/bin/python3", version: "3.11.2", localPath: "/python/bin/python3", environment: undefined },
     javaArguments: "/launch/java.args",
     classPath: [],
     ownJars: { jvm: "/jvm.jar", extra: [] },

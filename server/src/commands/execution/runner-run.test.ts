@@ -20,8 +20,9 @@ afterEach(async () => runs.dispose());
 
 describe("the cause of a failed run", () => {
   const causeWithLog = async (log: string): Promise<unknown> => {
+    const explain = (exitCode: number, logTail: string): string => describeFailure(exitCode, logTail);
     const files = { ...commandFiles("/data", 1, 1).attempt(1), folder: run.folder, log };
-    return new RunnerRun(files, () => Promise.resolve(0), undefined, describeFailure).poll();
+    return new RunnerRun(files, () => Promise.resolve(0), undefined, explain).poll();
   };
 
   test("is found in its log, if it is in the last 128 KiB", async () => {

@@ -153,19 +153,21 @@ export class RunnerRun implements LiveRun {
   async #outcomeOf(status: RunStatus): Promise<RunOutcome> {
     this.#endCause = status.cause;
     const [outputBytes, logBytes] = await Promise.all([sizeOf(this.#files.output), sizeOf(this.#files.log)]);
-    const end = hasFailedItself(status) ? await this.#failureOf(status.exitCode) : endOf(status);
+    const end = hasFailedItself(status) ? await this.#failureOf(status) : endOf(status);
     return { state: "ended", ...end, exitCode: status.exitCode, outputBytes, logBytes };
   }
 
-  async #failureOf(exitCode: number): Promise<End> {
+  async #failureOf({ exitCode, startedAt }: RunStatus & { readonly exitCode: number }): Promise<End> {
     // A log that cannot be read must not keep a run from ending.
     const logTail = await readTail(this.#files.log, LOG_TAIL_BYTES).catch(() => "");
-    return { kind: "failed", cause: this.#describeFailure(exitCode, logTail) };
+    return { kind: "failed", cause: this.#describeFailure(exitCode, logTail, startedAt) };
   }
 }
 
-/** Says in one line why a process ended with this code, by the end of its log. */
-export type DescribeFailure = (exitCode: number, logTail: string) => string;
+/**
+ * Says in one line why a process ended with this code, by the end of its log. `startedAt`: in ISO 8601; null: unknown.
+ */
+export type DescribeFailure = (exitCode: number, logTail: string, startedAt: string | null) => string;
 
 export const byExitCode: DescribeFailure = (exitCode) => `exit code ${exitCode}`;
 

@@ -35,8 +35,8 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
   const { driver, sandbox, standbys } = options;
   const { describeFailure = byExitCode } = driver;
   const runOf = ({ files, command }: CommandRun, prepared: PreparedProcess | undefined): RunnerRun =>
-    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared, (exitCode, logTail) =>
-      explainHiddenPath(describeFailure(exitCode, logTail), sandbox, files),
+    new RunnerRun(files, driver.followProgress(files, command.accountId), prepared, (exitCode, logTail, startedAt) =>
+      explainHiddenPath(describeFailure(exitCode, logTail, startedAt), sandbox, files),
     );
   return {
     unready: () => driver.unready(),

@@ -1,13 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { noEventLogs } from "../../../test/support/no-event-logs.ts";
+import { runProgram } from "../../../test/support/programs.ts";
 import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
 import { sparkCluster, type SparkClusterRules } from "../../clusters/spark-cluster.ts";
 import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { findR } from "../../engines/spark-home/find-r.ts";
+import type { PythonState } from "../../engines/spark-home/python-set-up.ts";
 import { commandFiles } from "../execution/command-files.ts";
 import { sparkDriver } from "./spark-driver.ts";
 
@@ -15,13 +17,24 @@ const home = stubSparkHome();
 const hadoopConf = mkdtempSync(join(tmpdir(), "headgate-hadoop-"));
 afterAll(() => rmSync(hadoopConf, { recursive: true }));
 
-/** Simulates a machine without R. */
+/** A Spark whose programs all lack pandas, on a machine without R. */
+const java = join(hadoopConf, "java");
+writeFileSync(
+  java,
+  `#!/bin/sh\nprintf "Traceback (most recent call last):\\nModuleNotFoundError: No module named 'pandas'\\n" >&2\nexit 1\n`,
+);
+chmodSync(java, 0o755);
+chmodSync(hadoopConf, 0o755);
+let packages: PythonState;
 const given = useServer({
   settings: { HEADGATE_HADOOP_CONFS: `prod=${hadoopConf}`, HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8,10.0.0.0/8" },
   driver: sparkDriver(
-    { current: () => ({ state: "ready", detail: "", home }) },
+    {
+      current: () => ({ state: "ready", detail: "", home: { ...stubSparkHome(java), readOnlyFolders: [hadoopConf] } }),
+    },
     () => Promise.resolve(NOTHING_CONTRIBUTED),
     noEventLogs,
+    { current: () => packages },
     (folder) => findR(folder, []),
   ),
 });
@@ -34,6 +47,19 @@ test("an R program on a node without R ends as an error that says what to instal
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(log).toMatch(/R is not installed: (run .*reticulate|install R with)/);
   expect((await account.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);
+});
+
+test.each([
+  [{ state: "installing", detail: "Downloading" }, "still being installed: run it again in a few minutes"],
+  [{ state: "failed", detail: "pip failed" }, "cannot be installed: pip failed; an operator finds the cause"],
+] as const)("a program that needs pandas while the set-up is %j says so in its error", async (state, advice) => {
+  packages = state;
+  const account = await given.account();
+  const id = await runProgram(account, "import pandas");
+  const { attempts } = await account.get(`/commands/${id}/attempts`);
+  expect(attempts[0]?.cause).toContain(advice);
+  const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
+  expect(log).toContain(advice);
 });
 
 interface LineOptions {

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { findR as findRHere, type RSupport } from "../../engines/spark-home/find-r.ts";
+import { adviseOnPackages } from "../../engines/spark-home/python-packages-advice.ts";
+import type { PythonSetUp } from "../../engines/spark-home/python-set-up.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import {
   driverCommandLine,
@@ -38,6 +40,7 @@ export function sparkDriver(
   setUp: Pick<SparkSetUp, "current">,
   contributionsOf: ContributionsOf,
   eventLogs: Pick<EventLogs, "progress">,
+  python?: Pick<PythonSetUp, "current">,
   findR: (sparkHome: string) => Promise<RSupport> = findRHere,
 ): ProgramDriver {
   return {
@@ -113,7 +116,8 @@ export function sparkDriver(
       };
     },
 
-    describeFailure,
+    describeFailure: (exitCode, logTail, startedAt) =>
+      describeFailure(exitCode, logTail, () => adviseOnPackages(python?.current(), startedAt)),
     followProgress: ({ eventLog: path }, accountId) => lastKnown(eventLogs, { path, owner: String(accountId) }),
   };
 }

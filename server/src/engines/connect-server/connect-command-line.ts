@@ -86,7 +86,7 @@ export function connectCommandLine(
       PATH: "/usr/bin:/bin",
       HOME: work,
       LANG: "C.UTF-8",
-      ...sparkEnvironment(home),
+      ...sparkEnvironment(home, properties),
       ...env,
     },
     files: {

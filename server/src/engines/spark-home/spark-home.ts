@@ -5,6 +5,7 @@
  *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
  *   spark-<version>-jars-<hash>/   the jars that it lacks
  *   headgate-jvm-<hash>/           Headgate's own classes for it, compiled
+ *   python-<version>-<hash>/       the Python of programs, with the packages that `python-packages.ts` brings later
  *   spark-launch-<hash>/           options, interpreter wrapper and class-data archive for this Java and these jars
  *   spark-set-up.lock              allows one set-up at a time
  *
@@ -27,6 +28,13 @@ import { compileJvmParts, jvmPartsFor, type JvmParts } from "./jvm-parts.ts";
 import { installedSparkFolder, installSpark } from "./install-spark.ts";
 import { launchFolderFor, makeLaunchFolder, type LaunchFolder } from "./launch-folder.ts";
 import { pinnedSpark } from "./pinned-spark.ts";
+import {
+  foldersOfPython,
+  makePythonEnvironment,
+  programPython,
+  pythonEnvironmentFor,
+  type ProgramPython,
+} from "./program-python.ts";
 
 export interface SparkHome {
   /** `SPARK_HOME`. */
@@ -34,9 +42,9 @@ export interface SparkHome {
   readonly version: string;
   readonly java: Java;
   /**
-   * The Python that runs programs. Undefined only with the operator's own Spark, where SQL and Scala work without it.
+   * The Python of programs. Undefined only with the operator's own Spark, where SQL and Scala work without it.
    */
-  readonly python: Python | undefined;
+  readonly python: ProgramPython | undefined;
   /** Options and class path, for `java @file`. */
   readonly javaArguments: string;
   /** The same class path, for a command line that has to put something before it. */
@@ -101,7 +109,24 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
     context.signal.throwIfAborted();
     context.warn(`Spark will start slowly: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return describe({ folder: spark, version: parts.version, java, python, classPath }, extra, own, launch);
+  const ofPrograms = python === undefined ? undefined : await setUpPython(context, python, spark);
+  return describe({ folder: spark, version: parts.version, java, python: ofPrograms, classPath }, extra, own, launch);
+}
+
+async function setUpPython(
+  { cacheDir, signal, warn }: EnsureSparkHomeOptions,
+  python: Python,
+  sparkHome: string,
+): Promise<ProgramPython> {
+  const environment = pythonEnvironmentFor(cacheDir, python, sparkHome);
+  try {
+    await makePythonEnvironment(environment, python, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    warn(`programs will run without numpy, pandas and pyarrow: ${reason}`);
+  }
+  return programPython(python, environment);
 }
 
 async function findReady(
@@ -119,7 +144,10 @@ async function findReady(
   const classPath = [...sparkClassPath, own.jar];
   const launch = await launchFolderFor(cacheDir, java, classPath);
   if (!existsSync(launch.folder) || !existsSync(launch.archive)) return undefined;
-  return describe({ folder, version: parts.version, java, python, classPath }, parts.extra, own, launch);
+  const ofPrograms =
+    python === undefined ? undefined : programPython(python, pythonEnvironmentFor(cacheDir, python, folder));
+  if (ofPrograms !== undefined && ofPrograms.environment === undefined) return undefined;
+  return describe({ folder, version: parts.version, java, python: ofPrograms, classPath }, parts.extra, own, launch);
 }
 
 async function readParts(cacheDir: string, spark: string) {
@@ -142,14 +170,14 @@ async function sparkClassPathOf(spark: string, extra: string): Promise<string[]>
   return [...[...first, ...rest].map((name) => join(spark, "jars", name)), ...added.map((name) => join(extra, name))];
 }
 
-function describe(
+async function describe(
   found: Pick<SparkHome, "folder" | "version" | "java" | "python" | "classPath">,
   extra: string,
   own: JvmParts,
   { folder, javaArguments, driverPython, driverR, archive }: LaunchFolder,
-): SparkHome {
+): Promise<SparkHome> {
   const ours = [found.folder, extra, own.folder, folder];
-  const interpreter = found.python === undefined ? [] : [dirname(dirname(found.python.path))];
+  const interpreter = found.python === undefined ? [] : await foldersOfPython(found.python);
   const readOnlyFolders = [...ours, found.java.home, ...interpreter];
   const { classPath } = found;
   return {

@@ -7,7 +7,7 @@ const run: DriverRun = {
   home: {
     folder: "/spark",
     java: { path: "/java/bin/java", home: "/java" },
-    python: { path: "/usr/bin/python3" },
+    python: { path: "/usr/bin/python3", localPath: "/python/bin/python3" },
     javaArguments: "/launch/java.args",
     classPath: ["/spark/jars/a.jar", "/spark/jars/b.jar"],
     ownJars: { jvm: "/jvm.jar", extra: ["/extra/s3.jar", "/extra/sdk.jar"] },

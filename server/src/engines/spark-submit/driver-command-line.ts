@@ -80,8 +80,8 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program } = run;
   const options = checkProgram(program, { runsHere: runsHere(run.properties), isServerSetting: run.isServerSetting });
   const properties = { ...run.properties, ...Object.fromEntries(options.properties) };
-  const python = pythonOf(properties) ?? home.python?.path;
-  if (python === undefined && isPython(program, options)) throw pythonIsMissing();
+  const hasPython = pythonOf(properties) !== undefined || home.python !== undefined;
+  if (!hasPython && isPython(program, options)) throw pythonIsMissing();
   const memoryMiB = options.memoryMiB ?? memoryOf(run.properties) ?? run.defaultMemoryMiB;
   const jvm = {
     home,
@@ -99,7 +99,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     argv: [...jvmWords(jvm), ...submission],
     submission,
     fitsStandby: fitsStandby(options),
-    env: { ...driverEnvironment(home, python), ...libraryPath(options) },
+    env: { ...driverEnvironment(home, properties), ...libraryPath(options) },
     propertiesText: renderProperties({ ...logLevel(jvm.javaOptions), ...driverProperties({ ...run, properties }) }),
     memoryMiB,
     ignored: options.ignored,

@@ -1,4 +1,8 @@
+import type { ProgramPython } from "../spark-home/program-python.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
+import { runsHere } from "./executor-jars.ts";
+
+type Properties = Readonly<Record<string, string>>;
 
 /** The JVM of a driver, for any main class. */
 export interface DriverJvm {
@@ -21,7 +25,7 @@ export interface DriverHome extends Pick<
   "folder" | "javaArguments" | "classPath" | "ownJars" | "driverPython" | "driverR" | "archive"
 > {
   readonly java: Pick<SparkHome["java"], "path" | "home">;
-  readonly python: { readonly path: string } | undefined;
+  readonly python: Pick<ProgramPython, "path" | "localPath"> | undefined;
 }
 
 /**
@@ -56,22 +60,29 @@ function classData({ home, classPathBefore, classPathAfter }: DriverJvm): string
 }
 
 /** The interpreter of a Python program in the driver, by Spark's own rule; executors may have another. */
-export function pythonOf(properties: Readonly<Record<string, string>>): string | undefined {
+export function pythonOf(properties: Properties): string | undefined {
   return properties["spark.pyspark.driver.python"] ?? properties["spark.pyspark.python"];
 }
 
-/** Only the variables that Spark needs. `python` runs Python programs. */
-export function driverEnvironment(home: DriverHome, python = home.python?.path): Record<string, string> {
-  return { ...sparkEnvironment(home), ...(python === undefined ? {} : { HEADGATE_DRIVER_PYTHON: python }) };
+/** Only the variables that Spark needs. */
+export function driverEnvironment(home: DriverHome, properties: Properties): Record<string, string> {
+  const python = pythonOf(properties) ?? home.python?.localPath;
+  const driver = python === undefined ? {} : { HEADGATE_DRIVER_PYTHON: python };
+  return { ...sparkEnvironment(home, properties), ...driver };
 }
 
 /** The variables that every Spark process of this node gets. */
-export function sparkEnvironment(home: Pick<DriverHome, "folder" | "java" | "python">): Record<string, string> {
+export function sparkEnvironment(
+  home: Pick<DriverHome, "folder" | "java" | "python">,
+  properties: Properties,
+): Record<string, string> {
+  // Executors elsewhere know the machine's interpreter at most.
+  const worker = runsHere(properties) ? home.python?.localPath : home.python?.path;
   return {
     SPARK_HOME: home.folder,
     SPARK_LOCAL_IP: "127.0.0.1",
     SPARK_SCALA_VERSION: "2.13",
     JAVA_HOME: home.java.home,
-    ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
+    ...(worker === undefined ? {} : { PYSPARK_PYTHON: worker }),
   };
 }

@@ -6,6 +6,18 @@ const LIBRARY = '  File "/cache/spark/python/lib/pyspark.zip/pyspark/errors/exce
 const FAILED_STATEMENT = "headgate: ended by the statement in line 3\n";
 const SHUTDOWN = "26/11/18 12:23:28 INFO SparkContext: Successfully stopped SparkContext (Uptime: 9095 ms)\n";
 
+test.each([
+  ["ModuleNotFoundError: No module named 'pandas'", true],
+  ["ModuleNotFoundError: No module named 'pyarrow.lib'; 'pyarrow' is not a package", true],
+  ["[PACKAGE_NOT_INSTALLED] PyArrow >= 15.0.0 must be installed; however, it was not found.", true],
+  ["ModuleNotFoundError: No module named 'pandas_gbq'", false],
+  ["ModuleNotFoundError: No module named 'scipy'", false],
+])("a program that ends with %j lacked a package of the set-up: %j", (line, isMissing) => {
+  const log = `Traceback (most recent call last):\n  File "/in/program.py", line 3, in <module>\n${line.replace(/^\[/, "PySparkImportError: [")}\n`;
+  const text = describeFailure(1, log, () => "wait");
+  expect(text.endsWith("(line 3); wait; exit code 1"), text).toBe(isMissing);
+});
+
 describe("the reason of a failed program", () => {
   test.each<[what: string, log: string, reason: string]>([
     [

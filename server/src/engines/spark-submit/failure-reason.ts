@@ -36,15 +36,28 @@ const NO_MAIN_CLASS = 101;
 /** The exit code of a program that a signal has ended is 128 + the signal. */
 const [FIRST_SIGNAL, LAST_SIGNAL] = [129, 192];
 
-/** `logTail`: the last part of the log, which has the reason and the shutdown of Spark. */
-export function describeFailure(exitCode: number, logTail: string): string {
+/**
+ * `logTail`: the last part of the log, which has the reason and the shutdown of Spark. `onMissingPackage`: what to do if
+ * the program lacked one of the Python packages that the set-up brings.
+ */
+export function describeFailure(
+  exitCode: number,
+  logTail: string,
+  onMissingPackage: () => string | undefined = () => undefined,
+): string {
   const meaning = EXIT_CODES[exitCode];
   const code = meaning === undefined ? `exit code ${exitCode}` : `exit code ${exitCode}: ${meaning}`;
   // A program that was ended by a signal may have handled the exceptions in its log.
   const isSignal = exitCode >= FIRST_SIGNAL && exitCode <= LAST_SIGNAL;
   const reason = isSignal ? undefined : failureReason(logTail, exitCode);
-  return reason === undefined ? code : `${withFormatHint(reason)}; ${code}`;
+  if (reason === undefined) return code;
+  const advice = MISSING_PACKAGE.test(reason) ? onMissingPackage() : undefined;
+  return [withFormatHint(reason), ...(advice === undefined ? [] : [advice]), code].join("; ");
 }
+
+/** Python's message and that of PySpark. */
+const MISSING_PACKAGE =
+  /\bNo module named '(?:numpy|pandas|pyarrow|dateutil|pytz|six|tzdata)\b|\b(?:NumPy|Pandas|PyArrow) >= [\d.]{1,20} must be installed/;
 
 /** Undefined: nothing in the log looks like the end of a program. */
 function failureReason(tail: string, exitCode: number): string | undefined {

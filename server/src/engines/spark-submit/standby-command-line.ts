@@ -6,7 +6,7 @@
  */
 import { Fault } from "../../lib/fault.ts";
 import { JAVA_NETWORKING } from "../spark-home/java-networking.ts";
-import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
+import { driverEnvironment, jvmWords, type DriverHome } from "./driver-jvm.ts";
 import { parseMemoryMiB } from "./setting-values.ts";
 import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./java-options.ts";
@@ -58,7 +58,7 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
   };
   return {
     argv: [...jvmWords(jvm), run.propertiesFile],
-    env: driverEnvironment(home, pythonOf(properties)),
+    env: driverEnvironment(home, properties),
     propertiesText: renderProperties(settings),
     memoryMiB,
   };

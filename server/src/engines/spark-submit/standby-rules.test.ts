@@ -83,7 +83,7 @@ it.each([
 const home = {
   folder: "/spark",
   java: { path: "/java/bin/java", home: "/java" },
-  python: { path: "/usr/bin/python3" },
+  python: { path: "/usr/bin/python3", localPath: "/python/bin/python3" },
   javaArguments: "/launch/java.args",
   classPath: ["/spark/jars/a.jar"],
   ownJars: { jvm: "/jvm.jar", extra: [] },

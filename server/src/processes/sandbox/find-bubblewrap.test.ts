@@ -84,7 +84,7 @@ describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () 
 
   it("gets a reason that says how to install pip if pip is missing", async () => {
     await expect(mustFindPip("bubblewrap", [join(base, "no-python")])).rejects.toThrow(
-      /^bubblewrap is fetched by pip, which is missing: (run .*(pip|python)|install Python)/,
+      /^pip, which fetches bubblewrap, is missing: (run .*(pip|python)|install Python)/,
     );
   });
 });

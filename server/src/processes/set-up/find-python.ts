@@ -34,7 +34,7 @@ export async function findPip(candidates = pythonCandidates()): Promise<readonly
 export async function mustFindPip(what: string, candidates?: string[]): Promise<readonly string[]> {
   const pip = await findPip(candidates);
   if (pip !== undefined) return pip;
-  throw new Fault("unavailable", `${what} is fetched by pip, which is missing: ${howToInstallPython()}`);
+  throw new Fault("unavailable", `pip, which fetches ${what}, is missing: ${howToInstallPython()}`);
 }
 
 export function parsePython(output: string): Python | undefined {

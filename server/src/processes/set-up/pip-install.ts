@@ -20,28 +20,40 @@ interface PinnedPackage {
 interface PipOptions extends Pick<ToolOptions, "signal" | "timeoutMs"> {
   /** Name and version for users. */
   readonly title: string;
+  /** The size of the download. */
+  readonly bytes: number;
   readonly progress: SetUpContext["progress"];
   readonly moreOptions?: readonly string[];
+  /** Leaves the processors to others. */
+  readonly isInBackground?: boolean;
+}
+
+/** Installs the package into a folder. */
+export function pipInstall(
+  folder: string,
+  { name, version, sha256, bytes }: PinnedPackage,
+  options: Omit<PipOptions, "bytes">,
+): Promise<void> {
+  const requirement = [`${name}==${version}`, ...sha256.map((hash) => `--hash=sha256:${hash}`)].join(" ");
+  return pipInstallAll(folder, `${requirement}\n`, { ...options, bytes });
 }
 
 /**
- * Installs the package into a folder. pip fetches it, so that the operator's index, mirror, proxy and certificates
- * apply.
+ * Installs the packages of a requirements file with hashes into a folder. pip fetches them, so that the operator's
+ * index, mirror, proxy and certificates apply.
  */
-export async function pipInstall(
+export async function pipInstallAll(
   folder: string,
-  { name, version, sha256, bytes }: PinnedPackage,
-  { title, progress, moreOptions = [], ...running }: PipOptions,
+  list: string,
+  { title, bytes, progress, moreOptions = [], isInBackground = false, ...running }: PipOptions,
 ): Promise<void> {
   const pip = await mustFindPip(title);
   const work = join(folder, "pip-work");
   await mkdir(work, { recursive: true });
   const requirements = join(work, "requirements.txt");
-  await writeFile(
-    requirements,
-    `${[`${name}==${version}`, ...sha256.map((hash) => `--hash=sha256:${hash}`)].join(" ")}\n`,
-  );
-  const install = [...pip, "install", "--target", folder, "--requirement", requirements];
+  await writeFile(requirements, list);
+  const priority = isInBackground ? LOWEST_PRIORITY : [];
+  const install = [...priority, ...pip, "install", "--target", folder, "--requirement", requirements];
   // All temporary files of pip are in this folder and are removed with it.
   const argv = ["/usr/bin/env", `TMPDIR=${work}`, ...install, ...strict, ...quiet, ...moreOptions];
   const watch = watchPip(folder, { title, bytes, progress });
@@ -53,26 +65,26 @@ export async function pipInstall(
   await rm(work, { recursive: true });
 }
 
+/** Words before a command line. */
+export const LOWEST_PRIORITY = ["nice", "-n", "19"];
+
 /**
- * Reports the bytes of the archive while pip downloads it, and then the bytes that pip writes when it unpacks the
- * archive. The size says when the download of a source archive is complete. Wheels differ by platform, but pip prints a
- * line when it unpacks one.
+ * Reports the bytes of the archives while pip downloads them, and then the bytes that pip writes when it unpacks them.
+ * The size says when the download of a source archive is complete. Wheels differ by platform, but pip prints a line when
+ * it unpacks them.
  */
-function watchPip(
-  folder: string,
-  { title, bytes: size, progress }: Pick<PipOptions, "title" | "progress"> & { bytes: number },
-) {
+function watchPip(folder: string, { title, bytes: size, progress }: Pick<PipOptions, "title" | "bytes" | "progress">) {
   const downloading = `Downloading ${title}, ${size < 1e6 ? `${Math.round(size / 1e3)} KB` : `${Math.round(size / 1e6)} MB`}`;
-  let archive: string | undefined;
+  let archives = new Set<string>();
   let downloaded = 0;
   let isUnpacking = false;
   let written = 0;
   progress({ text: downloading });
   const stop = watchFolder(folder, (files) => {
-    archive ??= files.find(({ path }) => /\.(tar\.gz|whl)$/.test(path))?.path;
-    const { bytes } = files.find(({ path }) => path === archive) ?? { bytes: 0 };
-    // pip removes the archive once it is unpacked.
-    isUnpacking ||= (isSource(archive) && bytes >= size) || bytes < downloaded;
+    if (!isUnpacking) archives = new Set([...archives, ...files.map(({ path }) => path).filter(isArchive)]);
+    const bytes = totalBytes(files.filter(({ path }) => archives.has(path)));
+    // pip removes the archives once they are unpacked.
+    isUnpacking ||= ([...archives].some(isSource) && bytes >= size) || bytes < downloaded;
     downloaded = bytes;
     if (isUnpacking) {
       written = Math.max(written, totalBytes(files) - bytes); // pip also removes files
@@ -87,8 +99,12 @@ function watchPip(
   return { onLine, stop };
 }
 
-function isSource(archive: string | undefined): boolean {
-  return archive?.endsWith(".tar.gz") === true;
+function isArchive(path: string): boolean {
+  return isSource(path) || path.endsWith(".whl");
+}
+
+function isSource(path: string): boolean {
+  return path.endsWith(".tar.gz");
 }
 
 const strict = ["--require-hashes", "--no-deps", "--no-cache-dir", "--no-compile", "--no-input"];

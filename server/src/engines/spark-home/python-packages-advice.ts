@@ -1,0 +1,25 @@
+import { PYTHON_PACKAGES } from "./python-packages.ts";
+import type { PythonState } from "./python-set-up.ts";
+
+/**
+ * What to do about a program that lacked a package which the set-up brings. `startedAt`: of the program, in ISO 8601.
+ * Undefined: the packages were there, so the program has run in an interpreter of its own.
+ */
+export function adviseOnPackages(python: PythonState | undefined, startedAt: string | null): string | undefined {
+  switch (python?.state) {
+    case undefined:
+      return undefined;
+    case "waiting":
+    case "installing":
+      return `${PYTHON_PACKAGES} are still being installed: run it again in a few minutes`;
+    case "failed":
+      return `${PYTHON_PACKAGES} cannot be installed: ${python.detail}; an operator finds the cause in the server's log`;
+    case "absent":
+      return `this node has no ${PYTHON_PACKAGES}: ${python.detail}`;
+    case "ready": {
+      const { sinceMs } = python;
+      const isLater = sinceMs !== undefined && startedAt !== null && Date.parse(startedAt) <= sinceMs;
+      return isLater ? `${PYTHON_PACKAGES} have been installed since it began: run it again` : undefined;
+    }
+  }
+}
