@@ -152,5 +152,6 @@ export function programPython(python: Python, environment: PythonEnvironment): P
 export async function foldersOfPython({ path, environment }: ProgramPython): Promise<string[]> {
   const prefix = (interpreter: string): string => dirname(dirname(interpreter));
   if (environment === undefined) return [prefix(path)];
-  return [prefix(path), prefix(await readlink(environment.interpreter)), environment.folder];
+  // The machine's interpreter may be in a virtual environment over another one.
+  return [...new Set([prefix(path), prefix(await readlink(environment.interpreter)), environment.folder])];
 }

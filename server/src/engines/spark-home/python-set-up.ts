@@ -97,7 +97,7 @@ export function startPythonSetUp({
     }
   };
   const done = run().catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) log.error({ err: error }, "the set-up of the Python packages has ended");
   });
   return {
     current: () => state,
