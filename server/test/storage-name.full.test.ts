@@ -13,6 +13,7 @@ import { foundSparkAccount } from "./support/spark-server.ts";
 import { runSql, useSpark } from "./support/spark.ts";
 import { startStandaloneCluster } from "./support/standalone-cluster.ts";
 import { putStorageFile } from "./support/storage-files.ts";
+import { waitForCommandEnd } from "./support/wait-for-command-end.ts";
 
 const HINT = "upload it with PUT /api/v2/files/";
 
@@ -43,7 +44,7 @@ describe.skipIf(sparkIsMissing)("the name storage:/", () => {
 
   async function errorOf(account: AccountClient, body: Record<string, unknown>): Promise<string> {
     const { id } = await account.post("/commands", { command_type: "SparkCommand", ...body });
-    await expect.poll(async () => (await account.get(`/commands/${id}?wait_seconds=30`)).status).toMatch(/done|error/);
+    await waitForCommandEnd(account, id);
     const { error, status } = await account.get(`/commands/${id}/status_with_results`);
     const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
     expect(status, log).toBe("error");
@@ -76,12 +77,10 @@ describe.skipIf(sparkIsMissing)("the name storage:/", () => {
       { PART_NAME: "day=one", LOCATION: `${long}/days/day=one` },
     ]);
     const words = "--conf spark.sql.shuffle.partitions=2 --py-files storage:/jobs/words.py storage:/jobs/etl.py";
-    // The second one runs on the standby driver that the first one leaves.
+    // The first one leaves a standby driver, which takes the second one.
     for (const out of ["first", "second"]) {
       const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: `${words} ${out}` });
-      await expect
-        .poll(async () => (await account.get(`/commands/${id}?wait_seconds=30`)).status)
-        .toMatch(/done|error/);
+      await waitForCommandEnd(account, id);
       const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
       const { results } = await account.get(`/commands/${id}/results`);
       expect(results, log).toBe(`from a library\n30 2 2 ${long}/out/${out}\n`);
@@ -183,7 +182,7 @@ SparkSession.builder.getOrCreate().read.csv("${path}").show()`;
       [{ ...python, program: "open('/home/ada/orders.csv')" }, "FileNotFoundError"],
       [{ cmdline: "/home/ada/orders.csv.py" }, "can't open file"],
       [{ cmdline: "--class Main /home/ada/app.jar" }, "the jar /home/ada/app.jar does not exist"],
-      [{ cmdline: "--files /home/ada/orders.csv /home/ada/x.py" }, "orders.csv"],
+      [{ ...python, program: read("x.csv"), arguments: "--files /home/ada/orders.csv" }, "/home/ada/orders.csv"],
       [{ ...python, program: read("nothing.csv") }, "PATH_NOT_FOUND"],
       [{ ...python, program: "open('orders.csv')" }, "FileNotFoundError"],
     ] as const) {

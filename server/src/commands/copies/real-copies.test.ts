@@ -128,25 +128,16 @@ describe.concurrent("an S3DistCp command", () => {
 
     await owner.put("/api/v2/accounts", { account: { defloc: dest } });
     await store.write(`${dest}/prefixes`, Buffer.from(`${src}/b\n`));
-    const words = "--outputManifest m.gz";
-    const up = await run({ sub_command_args: `--src ${src} --dest storage:///first ${words}` }, owner);
+    const words = "--srcPrefixesFile storage:/prefixes --outputManifest m.gz --dest storage:///first";
+    const up = await run({ sub_command_args: words }, owner);
     expect(up, await logOf(up.id, owner)).toMatchObject({ status: "done" });
     const again = await run(
-      {
-        sub_command_args: "--copyFromManifest --previousManifest storage:/first/m.gz --dest storage:/second",
-      },
+      { sub_command_args: "--copyFromManifest --previousManifest storage:/first/m.gz --dest storage:/second" },
       owner,
     );
     expect(again, await logOf(again.id, owner)).toMatchObject({ status: "done" });
-    const listed = await run({ sub_command_args: "--srcPrefixesFile storage:/prefixes --dest storage:/third" }, owner);
-    expect(listed, await logOf(listed.id, owner)).toMatchObject({ status: "done" });
     const found = Object.keys(await objectsBelow(store, dest));
-    expect(found).toEqual(expect.arrayContaining(["first/b/c", "first/m.gz", "second/a", "second/b/c", "third/c"]));
-    const [left, wrong] = await Promise.all(
-      ["storage:/../x", "storage://x"].map((each) => run({ src: each, dest: "storage:/y" }, owner)),
-    );
-    expect(await logOf(left?.id ?? 0, owner)).toContain("--src: the URI must have no empty name and no '.' or '..'");
-    expect(await logOf(wrong?.id ?? 0, owner)).toContain("--src: the URI must name no host after storage://");
+    expect(found).toEqual(expect.arrayContaining(["first/c", "first/m.gz", "second/c"]));
     const { command } = await owner.get(`/commands/${again.id}`);
     expect(command.sub_command_args).toContain("--dest storage:/second");
   });
