@@ -36,6 +36,7 @@ describe("POST /api/v2/clusters", () => {
       labels: ["etl", "nightly"],
       engine: { type: "kubernetes", api_server: "https://k8s.example.com:6443", image: "spark:4.1", namespace: "team" },
       spark_config: { "spark.sql.shuffle.partitions": "8", "spark.driver.memory": "2g" },
+      table_formats: [],
       environment_id: null,
       pools: { reports: { weight: 3, min_share: 2 }, adhoc: { weight: 1, min_share: 0 } },
       max_concurrent_commands: 4,
