@@ -118,6 +118,8 @@ function writeDefaults(lines: string[]): void {
 const submission = [
   "--properties-file",
   "/input/spark.properties",
+  "--jars",
+  home.ownJars.jvm,
   "--conf",
   "spark.pyspark.driver.python=/launch/wrappers/python",
   "/input/program.py",
