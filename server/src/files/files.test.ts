@@ -309,6 +309,7 @@ describe("a deletion", () => {
     expect(deleted).toEqual({ status: "deleted", count: 3, has_more: false });
     await account.delete(`${FILES}/a?recursive=true`).refused(404, /^Folder a does not exist/);
     expect(readdirSync(storageOf(account)).toSorted()).toEqual(["a.x", "ab"]);
+    await account.delete(`${FILES}/ab?recursive=x`).refused(422, /^recursive must be/);
     await account.delete(`${FILES}/ab?recursive=true`).refused(404);
   });
 });

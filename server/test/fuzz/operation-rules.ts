@@ -102,7 +102,8 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     changesByItself: true,
   },
   ...OBJECT_RULES,
-  ...none("file_upload", "file_download"),
+  // A bad value of `recursive` is refused before the file is looked for, because it decides what the path names.
+  ...none("file_upload", "file_download", "file_delete"),
   {
     operationId: "file_list",
     query: {
@@ -112,8 +113,6 @@ export const OPERATION_RULES: readonly OperationRules[] = [
       per_page: integer(1, 100),
     },
   },
-  // With recursive=true the path would have to be that of a folder.
-  { operationId: "file_delete", query: { recursive: among([false, "false"], ["x", 2]) } },
   { operationId: "account_create", body: account, inside: "account" },
   { operationId: "account_create_v1_2", body: accountV1, inside: "account" },
   { operationId: "account_edit", body: { ...settings, name: text(255), storage_secret_key: secret(1024) } },
