@@ -78,7 +78,7 @@ async function download(files: OpenFiles, request: Download, { signal, close }: 
     const length = range?.length ?? found.size;
     if (isHead || length === 0) {
       await close();
-      return new StreamReply("application/octet-stream", nothing(), headers, status);
+      return new StreamReply("application/octet-stream", nothing(), headers, { status });
     }
     const opened = await files.store.get(uri, { range, signal });
     if (opened.etag !== found.etag || opened.size !== found.size) {
@@ -88,7 +88,7 @@ async function download(files: OpenFiles, request: Download, { signal, close }: 
     }
     await files.noteWorks();
     const contents = exactly(length, opened.body, { translate: fileFault, close });
-    return new StreamReply("application/octet-stream", contents, headers, status);
+    return new StreamReply("application/octet-stream", contents, headers, { status, ownsPieces: true });
   }
 }
 

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { beginUpload, download, FILES, upload } from "../../test/support/file-calls.ts";
 import { useSharedServer, type AccountClient } from "../../test/support/given.ts";
@@ -108,6 +110,21 @@ describe("a file", () => {
     refused.request.on("continue", () => refused.request.end("no"));
     expect(await refused.answer).toMatchObject({ status: 401 });
     expect((await download(account, "asked")).text).toBe("yes");
+  });
+
+  test("of many pieces arrives unchanged, whether the client reads fast or slowly", async () => {
+    const account = await given.account();
+    const contents = randomBytes(7_654_321);
+    expect((await upload(account, "large", contents)).status).toBe(200);
+    for (const isSlow of [false, true, false]) {
+      const response = await fetch(`${given.base}${FILES}/large`, { headers: { "X-AUTH-TOKEN": account.token ?? "" } });
+      const received: Uint8Array[] = [];
+      for await (const chunk of response.body ?? []) {
+        received.push(chunk);
+        if (isSlow) await nextTurn();
+      }
+      expect(Buffer.concat(received).equals(contents)).toBe(true);
+    }
   });
 
   test("cannot replace a folder, nor lie below a file, and a folder is no file", async () => {

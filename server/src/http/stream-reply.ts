@@ -1,5 +1,7 @@
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { freeMemory } from "../lib/free-memory.ts";
 
 /** The content types of streams. Errors are always JSON. */
 export type StreamType =
@@ -23,17 +25,20 @@ export class StreamReply {
   readonly headers: Readonly<Record<string, string>>;
   /** 206: the body is a range of what was requested. */
   readonly status: 200 | 206;
+  /** Nobody else uses the pieces of the body, so their memory can be freed as soon as they are sent. */
+  readonly ownsPieces: boolean;
 
   constructor(
     type: StreamType,
     body: AsyncIterable<Uint8Array | string>,
     headers: Readonly<Record<string, string>> = {},
-    status: 200 | 206 = 200,
+    { status = 200, ownsPieces = false }: { status?: 200 | 206; ownsPieces?: boolean } = {},
   ) {
     this.type = type;
     this.body = body;
     this.headers = headers;
     this.status = status;
+    this.ownsPieces = ownsPieces;
   }
 
   /** For a reply that is not sent. */
@@ -47,7 +52,7 @@ const PIECE_LIMIT_MS = 60_000;
 const BUFFER_BYTES = 64 * 1024;
 
 export function streamOf(
-  { type, body, headers, status }: StreamReply,
+  { type, body, headers, status, ownsPieces }: StreamReply,
   reply: FastifyReply,
   pieceLimitMs?: number,
 ): Readable {
@@ -55,7 +60,10 @@ export function streamOf(
     .code(status)
     .type(BINARY.has(type) ? type : `${type}; charset=utf-8`)
     .headers(headers);
-  return sendPieces(body, reply, pieceLimitMs);
+  const sent = ownsPieces ? new SentPieces(reply) : undefined;
+  const stream = sendPieces(sent === undefined ? body : sent.noting(body), reply, pieceLimitMs);
+  sent?.freeFrom(stream);
+  return stream;
 }
 
 /**
@@ -85,6 +93,55 @@ export function sendPieces(body: AsyncIterable<Chunk>, { raw }: FastifyReply, pi
 }
 
 type Chunk = Uint8Array | string;
+
+/** Frees the memory of pieces that the system has taken. The garbage collector would let tens of megabytes wait. */
+class SentPieces {
+  readonly #raw: ServerResponse;
+  readonly #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor({ raw }: FastifyReply) {
+    this.#raw = raw;
+  }
+
+  noting(body: AsyncIterable<Chunk>): AsyncIterableIterator<Chunk> {
+    const pieces = body[Symbol.asyncIterator]();
+    const note = (piece: Chunk): void => {
+      if (typeof piece === "string") return;
+      this.#pieces.push(piece);
+      this.#bytes += piece.byteLength;
+    };
+    return {
+      async next() {
+        const step = await pieces.next();
+        if (step.done !== true) note(step.value);
+        return step;
+      },
+      async return() {
+        await pieces.return?.();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  /** When the connection has drained, only the pieces in the stream, and the last one, may still be waiting. */
+  freeFrom(stream: Readable): void {
+    const free = (): void => {
+      if (this.#raw.writableLength > 0) return;
+      const waiting = stream.readableLength + (this.#pieces.at(-1)?.byteLength ?? 0);
+      for (let first = this.#pieces[0]; first !== undefined; first = this.#pieces[0]) {
+        if (this.#bytes - first.byteLength < waiting) return;
+        this.#bytes -= first.byteLength;
+        this.#pieces.shift();
+        freeMemory(first);
+      }
+    };
+    this.#raw.prependListener("drain", free); // before the listener that writes the next piece
+  }
+}
 
 /**
  * Puts chunks before and after those of an iterator. Closing the result always closes the iterator, even if nothing was

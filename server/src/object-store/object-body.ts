@@ -28,11 +28,3 @@ export async function* filePieces(file: FileHandle): AsyncGenerator<Buffer> {
     yield buffer.subarray(0, bytesRead);
   }
 }
-
-/**
- * Frees the memory of a chunk that is not used any more, and that nobody else uses. Otherwise the garbage collector would
- * let tens of megabytes of them wait.
- */
-export function freeMemory({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
-}

@@ -65,8 +65,8 @@ export class AccountDisk {
     if (over === undefined) return;
     throw new Fault(
       "invalid",
-      `The account cannot submit commands: ${over}. Space is freed when its results and logs expire; or ask the ` +
-        "operator to remove files from its local storage or to raise the quota.",
+      `The account cannot submit commands: ${over}. Delete files (DELETE /api/v2/files/<path>), wait until results ` +
+        "and logs expire, or ask the operator to raise the quota.",
     );
   }
 

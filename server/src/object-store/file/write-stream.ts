@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { freeMemory } from "../object-body.ts";
+import { freeMemory } from "../../lib/free-memory.ts";
 
 const PIECE_BYTES = 1024 * 1024;
 /** A large file is also synced while it is written: one sync at its end would delay the syncs of the database. */

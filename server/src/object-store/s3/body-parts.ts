@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { freeMemory } from "../object-body.ts";
+import { freeMemory } from "../../lib/free-memory.ts";
 import { MAX_PARTS } from "./s3-multipart.ts";
 
 const MIB = 1024 * 1024;
