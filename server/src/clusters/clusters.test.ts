@@ -16,6 +16,7 @@ describe("GET /api/v2/clusters", () => {
         labels: ["default"],
         engine: { type: "local" },
         spark_config: {},
+        table_formats: [],
         environment_id: null,
         pools: {},
         max_concurrent_commands: null,

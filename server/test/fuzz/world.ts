@@ -94,8 +94,10 @@ export class World {
         return label;
       }
       case "path": {
-        await account.put("/api/v2/files/own/file", undefined, { rawBody: "mine" });
-        return "own/file";
+        // Like the label above.
+        const path = `own/file-of-${account.accountId}`;
+        await account.put(`/api/v2/files/${path}`, undefined, { rawBody: "mine" });
+        return path;
       }
       case "folder_id":
         return String((await this.#makeFolder("identified")).id);
