@@ -88,15 +88,40 @@ describe("files of an account on S3", () => {
     expect(await Array.fromAsync(s3.store.openUploads(s3.at("")))).toEqual([]);
   });
 
-  test.each([0, 1, 6 * MIB, 12 * MIB])("are not there if the client leaves after %i bytes", async (bytes) => {
+  test.each([1, 12 * MIB])("are not there if the client leaves after %i bytes", async (bytes) => {
     const account = await accountOnS3(`broken-${bytes}`);
     const { request } = beginUpload(account, "file", { "Content-Length": String(20 * MIB) });
-    await new Promise<void>((sent) => void request.write(Buffer.alloc(Math.max(bytes, 1)), () => sent()));
+    await new Promise<void>((sent) => void request.write(Buffer.alloc(bytes), () => sent()));
     const open = async () => (await Array.fromAsync(s3.store.openUploads(s3.at(`broken-${bytes}`)))).length;
-    await vi.waitUntil(async () => bytes <= 10 * MIB || (await open()) === 1, { timeout: 45_000 });
+    if (bytes > 10 * MIB) await vi.waitUntil(async () => (await open()) === 1, { timeout: 45_000 });
     request.destroy();
     await expect.poll(open).toBe(0);
-    expect((await account.get(FILES)).files).toEqual([]);
+    await upload(account, "later", "x");
+    expect(paths((await account.get(FILES)).files)).toEqual(["later"]);
+  });
+
+  test("are refused before they arrive if they are too large", async () => {
+    const account = await accountOnS3("huge");
+    const { request, answer } = beginUpload(account, "file", { "Content-Length": String(1e15) });
+    request.flushHeaders();
+    const { status, text } = await answer;
+    request.destroy();
+    expect([status, text]).toEqual([413, expect.stringContaining("at most 312 GiB")]);
+  });
+
+  test("share the memory of the account's uploads", async () => {
+    const account = await accountOnS3("memory");
+    const begun = Array.from({ length: 12 }, (_, index) => {
+      const { request } = beginUpload(account, `file-${index}`, { "Content-Length": String(20 * MIB) });
+      request.write("x");
+      return request;
+    });
+    const chunked = () => upload(account, "chunked", "x", { "Transfer-Encoding": "chunked" });
+    await expect.poll(async () => (await chunked()).status, { timeout: 30_000 }).toBe(429);
+    expect((await chunked()).text).toContain("too many uploads to S3");
+    expect((await upload(account, "small", "x")).status).toBe(200);
+    for (const request of begun) request.destroy();
+    await expect.poll(async () => (await chunked()).status, { timeout: 30_000 }).toBe(200);
   });
 });
 
