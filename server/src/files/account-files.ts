@@ -98,8 +98,10 @@ async function openFiles(
   opened: OpenStorage,
 ): Promise<OpenFiles> {
   const { store, location, hasKeys, hdfsHttpAddress } = opened;
-  const base = parseObjectUri(`${location.replace(/\/+$/, "")}/`);
-  const { scheme } = base;
+  const parsed = parseObjectUri(`${location.replace(/\/+$/, "")}/`);
+  const { scheme } = parsed;
+  // HDFS does the same, and its lists have such keys. Old locations may have several slashes in a row.
+  const base = scheme === "hdfs" ? { ...parsed, key: parsed.key.replaceAll(/\/+/g, "/") } : parsed;
   if (scheme === "s3" && !hasKeys) throw new Fault("invalid", `The storage cannot be used: ${NO_S3_KEYS}`);
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw new Fault("invalid", "The storage cannot be used: the account's hdfs_http_address is not set");
