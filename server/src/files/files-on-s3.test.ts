@@ -52,6 +52,7 @@ describe("files of an account on S3", () => {
     for (const name of names) await upload(account, name, "x");
     await s3.store.put(s3.at("beside"), Buffer.from("x"));
     await s3.store.put(s3.at("list/marker/"), Buffer.alloc(0));
+    await s3.store.put(s3.at("list/.put-0123456789abcdef"), Buffer.alloc(0));
     const all = [];
     for (let after = "", more = true; more;) {
       const page = await account.get(`${FILES}?per_page=2&after=${after}`);
@@ -66,7 +67,8 @@ describe("files of an account on S3", () => {
     expect([paths(next.files), next.prefixes]).toEqual([["c"], []]);
     const inside = await account.get(`${FILES}?delimiter=/&prefix=a/`);
     expect([paths(inside.files), inside.prefixes]).toEqual([["a/1", "a/2"], ["a/b/"]]);
-    expect(await account.delete(`${FILES}/a?recursive=true`)).toEqual({ status: "deleted", count: 3, has_more: false });
+    await s3.store.put(s3.at("list/a/.put-0123456789abcdef"), Buffer.alloc(0));
+    expect(await account.delete(`${FILES}/a?recursive=true`)).toEqual({ status: "deleted", count: 4, has_more: false });
     expect(await account.delete(`${FILES}/c`)).toEqual({ status: "deleted", count: 1 });
     expect(paths((await account.get(FILES)).files)).toEqual(["d/e/4"]);
     expect((await s3.store.stat(s3.at("beside"))).size).toBe(1);
