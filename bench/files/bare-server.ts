@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { requestSigner, UNSIGNED_PAYLOAD } from "../../server/src/object-store/s3/sign-request.ts";
 
-const [place = "", bucket, region = "", accessKeyId = "", secretAccessKey = ""] = process.argv.slice(2);
+const [target = "", bucket, region = "", accessKeyId = "", secretAccessKey = ""] = process.argv.slice(2);
 const sign = requestSigner({ accessKeyId, secretAccessKey });
 
 createServer((request, response) => {
@@ -24,7 +24,7 @@ createServer((request, response) => {
   });
 
 async function withFile(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = join(place, "bare");
+  const path = join(target, "bare");
   if (request.method === "GET") return pipeline(createReadStream(path), response);
   await pipeline(request, createWriteStream(path));
   const file = await open(path); // what is answered as stored is on the disk, as with Headgate
@@ -34,7 +34,7 @@ async function withFile(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 async function withObject(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { hostname, port, host } = new URL(place);
+  const { hostname, port, host } = new URL(target);
   const path = `/${bucket}/bare`;
   const { method = "" } = request;
   const signed = sign(

@@ -34,15 +34,23 @@ function brokenLocationRule(location: string): Rule | undefined {
   }
   if (!hasSlashes) return `must have // after ${scheme}:`;
   if (/\p{Cc}/u.test(location)) return "must not contain control characters";
-  const [authority = ""] = rest.split("/");
+  const [authority = "", ...names] = location.slice(`${scheme}://`.length).split("/");
   if (scheme !== "hdfs") {
-    return slashes === "//" && authority.includes("@")
+    return authority.includes("@")
       ? "must not contain keys: send them as storage_access_key and storage_secret_key"
-      : undefined;
+      : brokenNamesRule(names);
   }
   if (/[?#]/.test(rest)) return "must not contain ? or #";
   if (slashes === "//" && !rest.includes("/")) return "must have a path after the host, as in hdfs://host:port/path";
-  return undefined;
+  return brokenNamesRule(names);
+}
+
+/** Hadoop normalises such paths, so that Spark would use another folder than we do. */
+function brokenNamesRule(names: readonly string[]): Rule | undefined {
+  const inner = names.at(-1) === "" ? names.slice(0, -1) : names; // a slash at the end
+  return inner.some((name) => ["", ".", ".."].includes(name))
+    ? "must have no empty name and no '.' or '..' in its path"
+    : undefined;
 }
 
 /** Applies the rules of the object stores: if a store refused the location later, results would be lost. */

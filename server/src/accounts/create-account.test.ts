@@ -171,6 +171,7 @@ describe("POST account: defaults and limits", () => {
     "s3a://bucket",
     "s3n://bucket.name/a b/c",
     "hdfs:///logs",
+    "s3://bucket/a..b/",
     "hdfs://nn.example.com:8020/logs",
   ])("accepts the location %s", async (defloc) => {
     const creator = await given.account();
@@ -224,6 +225,11 @@ describe("POST account: defaults and limits", () => {
     [{ defloc: "s3://bucket/a\nb" }, /^defloc must not contain control characters$/],
     [{ defloc: "hdfs://host:8020" }, /^defloc must have a path after the host/],
     [{ defloc: "hdfs://host/a?b" }, /^defloc must not contain \? or #$/],
+    [{ defloc: "hdfs://host//x" }, /^defloc must have no empty name/],
+    [{ defloc: "hdfs:////x" }, /^defloc must have no empty name/],
+    [{ defloc: "s3://bucket/a//x" }, /^defloc must have no empty name/],
+    [{ defloc: "s3://bucket//" }, /^defloc must have no empty name/],
+    [{ defloc: "s3://bucket/a/../x" }, /^defloc must have no empty name and no '.' or '..' in its path$/],
     [{ defloc: "hdfs://user:pw@host/x" }, /defloc must name a host/],
     [{ defloc: "hdfs://169.254.169.254/x" }, /defloc must not be a link-local/],
     [{ defloc: `s3://bucket/${"x".repeat(1024)}` }, /defloc must have at most 1024/],

@@ -1,11 +1,13 @@
 import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
 import { NO_S3_KEYS } from "../object-store/object-store-error.ts";
 import type { ObjectStore, UnfinishedPut } from "../object-store/object-store.ts";
+import { memoryOfUpload } from "../object-store/s3/body-parts.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-store/object-uri.ts";
 import { Fault } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 import { fileFault } from "./file-fault.ts";
 import type { EndUpload, UnfinishedUploads } from "./unfinished-uploads.ts";
+import { UploadMemory } from "./upload-memory.ts";
 
 /** What the operations on files need besides the database; `compose/` passes it in. */
 export interface WithAccountFiles {
@@ -52,16 +54,19 @@ export interface OpenFiles {
   /** The store has accepted the account's keys. */
   readonly noteWorks: () => Promise<void>;
   readonly noteUnfinished: (unfinished: UnfinishedPut) => Promise<EndUpload>;
+  /** For an upload of so many bytes. Throws the refusal, or returns a function that releases the memory. */
+  readonly takeMemory: (bytes: number | undefined) => () => void;
   /** Undefined: the files are not on this node's disk. */
   readonly reserveDisk: ((bytes: number | undefined) => Promise<DiskReservation>) | undefined;
 }
 
 export function accountFiles(options: AccountFilesOptions): AccountFiles {
+  const memory = new UploadMemory();
   const lend: AccountFiles["lend"] = async (accountId, work) => {
     const opened = await options.storage.open(accountId);
     const close = lazy(() => opened.store.close());
     try {
-      return await work(await openFiles(options, accountId, opened), close);
+      return await work(await openFiles({ ...options, memory }, accountId, opened), close);
     } catch (error) {
       await close();
       throw isAborted(error) ? ended() : fileFault(error);
@@ -82,19 +87,21 @@ function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** If the client has left, nobody sees this. */
+/** If the client has left, this is not sent. */
 function ended(): Fault {
   return new Fault("unavailable", "The server is being stopped. Try again later.", { retryAfterSeconds: 10 });
 }
 
 async function openFiles(
-  { uploads, disk, makeFolder }: AccountFilesOptions,
+  { uploads, disk, makeFolder, memory }: AccountFilesOptions & { readonly memory: UploadMemory },
   accountId: number,
   opened: OpenStorage,
 ): Promise<OpenFiles> {
   const { store, location, hasKeys, hdfsHttpAddress } = opened;
-  const base = parseObjectUri(`${location.replace(/\/+$/, "")}/`);
-  const { scheme } = base;
+  const parsed = parseObjectUri(`${location.replace(/\/+$/, "")}/`);
+  const { scheme } = parsed;
+  // HDFS does the same, and its lists have such keys. Old locations may have several slashes in a row.
+  const base = scheme === "hdfs" ? { ...parsed, key: parsed.key.replaceAll(/\/+/g, "/") } : parsed;
   if (scheme === "s3" && !hasKeys) throw new Fault("invalid", `The storage cannot be used: ${NO_S3_KEYS}`);
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw new Fault("invalid", "The storage cannot be used: the account's hdfs_http_address is not set");
@@ -109,6 +116,7 @@ async function openFiles(
     pathOf: (key) => key.slice(base.key.length),
     noteWorks: async () => (scheme === "s3" ? opened.noteKeysWork() : undefined),
     noteUnfinished: (unfinished) => uploads.note(accountId, unfinished),
+    takeMemory: (bytes) => memory.take(accountId, scheme === "s3" ? memoryOfUpload(bytes) : 0),
     reserveDisk: scheme === "file" ? (bytes) => disk.reserve(accountId, bytes) : undefined,
   };
 }

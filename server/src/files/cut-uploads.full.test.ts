@@ -29,7 +29,7 @@ afterAll(async () => {
   dataDir.remove();
 });
 
-describe.each(["local", "S3"])("on %s", (place) => {
+describe.each(["local", "S3"])("on %s", (storage) => {
   const leftInStore = async (): Promise<unknown[]> => Array.fromAsync(s3.store.openUploads(s3.at("")));
   const leftOnDisk = (): string[] => readdirSync(join(dataDir.path, "uploads"));
   const nothingIsLeft = async (): Promise<void> => {
@@ -41,7 +41,7 @@ describe.each(["local", "S3"])("on %s", (place) => {
 
   beforeAll(async () => {
     const { credentials, endpoint } = s3.seaweedFs;
-    if (place === "S3") {
+    if (storage === "S3") {
       const account = { defloc: `s3://${s3.bucket}/files`, ...storageSettings(credentials, endpoint) };
       await client.put("/api/v2/accounts", { account });
     }
@@ -65,7 +65,7 @@ describe.each(["local", "S3"])("on %s", (place) => {
     for (const sent of [1, 6 * MIB, 18 * MIB]) {
       const { request } = beginUpload(client, "new/file", { "Content-Length": String(BYTES) });
       await new Promise<void>((done) => void request.write(Buffer.alloc(sent), () => done()));
-      const isNoted = place === "local" || sent > 10 * MIB;
+      const isNoted = storage === "local" || sent > 10 * MIB;
       await vi.waitUntil(() => !isNoted || leftOnDisk().length > 0, { timeout: 45_000 });
       await headgate.crash();
       await start();

@@ -47,3 +47,30 @@ test("HDFS has no conditional writes, and a broken upload leaves nothing there",
   await expect.poll(below).toEqual(["/broken/file"]);
   expect((await download(account, "file")).text).toBe("old");
 });
+
+test("a broken upload removes the folders that were made for it", async () => {
+  const account = await accountOnHdfs("folders");
+  await upload(account, "old/file", "old");
+  const { request } = beginUpload(account, "old/new/er/file", { "Transfer-Encoding": "chunked" });
+  request.write("new");
+  const below = (): string[] => [...hdfs.files.keys()].filter((path) => path.startsWith("/folders/"));
+  await expect.poll(below).toHaveLength(2);
+  const deleted: string[] = [];
+  hdfs.onRequest = (operation, path) => operation === "DELETE" && deleted.push(path);
+  request.destroy();
+  const temporary = expect.stringMatching(/^\/folders\/old\/new\/er\/\.put-/);
+  await expect.poll(() => deleted).toEqual([temporary, "/folders/old/new/er", "/folders/old/new"]);
+  hdfs.onRequest = () => undefined;
+});
+
+test("a location with several slashes in a row, as old accounts may have, is that of HDFS without them", async () => {
+  const account = await given.account();
+  const settings = { defloc: "hdfs://namenode.example.com/slashes", hdfs_http_address: hdfs.account.address };
+  await account.put("/api/v2/accounts", { account: settings });
+  await given.app.services.db.asSystem((tx) =>
+    tx.query("update account set default_location = 'hdfs://nn//slashes//x' where id = $1", [account.accountId]),
+  );
+  hdfs.put("/slashes/x/a/1", "x");
+  const page = await account.get(FILES);
+  expect(page.files).toMatchObject([{ path: "a/1" }]);
+});

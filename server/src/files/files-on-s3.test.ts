@@ -52,6 +52,7 @@ describe("files of an account on S3", () => {
     for (const name of names) await upload(account, name, "x");
     await s3.store.put(s3.at("beside"), Buffer.from("x"));
     await s3.store.put(s3.at("list/marker/"), Buffer.alloc(0));
+    await s3.store.put(s3.at("list/.put-0123456789abcdef"), Buffer.alloc(0));
     const all = [];
     for (let after = "", more = true; more;) {
       const page = await account.get(`${FILES}?per_page=2&after=${after}`);
@@ -66,7 +67,8 @@ describe("files of an account on S3", () => {
     expect([paths(next.files), next.prefixes]).toEqual([["c"], []]);
     const inside = await account.get(`${FILES}?delimiter=/&prefix=a/`);
     expect([paths(inside.files), inside.prefixes]).toEqual([["a/1", "a/2"], ["a/b/"]]);
-    expect(await account.delete(`${FILES}/a?recursive=true`)).toEqual({ status: "deleted", count: 3, has_more: false });
+    await s3.store.put(s3.at("list/a/.put-0123456789abcdef"), Buffer.alloc(0));
+    expect(await account.delete(`${FILES}/a?recursive=true`)).toEqual({ status: "deleted", count: 4, has_more: false });
     expect(await account.delete(`${FILES}/c`)).toEqual({ status: "deleted", count: 1 });
     expect(paths((await account.get(FILES)).files)).toEqual(["d/e/4"]);
     expect((await s3.store.stat(s3.at("beside"))).size).toBe(1);
@@ -88,15 +90,40 @@ describe("files of an account on S3", () => {
     expect(await Array.fromAsync(s3.store.openUploads(s3.at("")))).toEqual([]);
   });
 
-  test.each([0, 1, 6 * MIB, 12 * MIB])("are not there if the client leaves after %i bytes", async (bytes) => {
+  test.each([1, 12 * MIB])("are not there if the client leaves after %i bytes", async (bytes) => {
     const account = await accountOnS3(`broken-${bytes}`);
     const { request } = beginUpload(account, "file", { "Content-Length": String(20 * MIB) });
-    await new Promise<void>((sent) => void request.write(Buffer.alloc(Math.max(bytes, 1)), () => sent()));
+    await new Promise<void>((sent) => void request.write(Buffer.alloc(bytes), () => sent()));
     const open = async () => (await Array.fromAsync(s3.store.openUploads(s3.at(`broken-${bytes}`)))).length;
-    await vi.waitUntil(async () => bytes <= 10 * MIB || (await open()) === 1, { timeout: 45_000 });
+    if (bytes > 10 * MIB) await vi.waitUntil(async () => (await open()) === 1, { timeout: 45_000 });
     request.destroy();
     await expect.poll(open).toBe(0);
-    expect((await account.get(FILES)).files).toEqual([]);
+    await upload(account, "later", "x");
+    expect(paths((await account.get(FILES)).files)).toEqual(["later"]);
+  });
+
+  test("are refused before they arrive if they are too large", async () => {
+    const account = await accountOnS3("huge");
+    const { request, answer } = beginUpload(account, "file", { "Content-Length": String(1e15) });
+    request.flushHeaders();
+    const { status, text } = await answer;
+    request.destroy();
+    expect([status, text]).toEqual([413, expect.stringContaining("at most 312 GiB")]);
+  });
+
+  test("share the memory of the account's uploads", async () => {
+    const account = await accountOnS3("memory");
+    const begun = Array.from({ length: 12 }, (_, index) => {
+      const { request } = beginUpload(account, `file-${index}`, { "Content-Length": String(20 * MIB) });
+      request.write("x");
+      return request;
+    });
+    const chunked = () => upload(account, "chunked", "x", { "Transfer-Encoding": "chunked" });
+    await expect.poll(async () => (await chunked()).status, { timeout: 30_000 }).toBe(429);
+    expect((await chunked()).text).toContain("too many uploads to S3");
+    expect((await upload(account, "small", "x")).status).toBe(200);
+    for (const request of begun) request.destroy();
+    await expect.poll(async () => (await chunked()).status, { timeout: 30_000 }).toBe(200);
   });
 });
 

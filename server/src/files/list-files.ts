@@ -1,8 +1,10 @@
+import { basename } from "node:path/posix";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { DEFAULT_PER_PAGE, MAX_PER_PAGE } from "../http/paging.ts";
 import { Nullable, OneOf } from "../http/schema.ts";
 import { compareUtf8 } from "../lib/compare-utf8.ts";
+import { unfinishedName } from "../object-store/file/list-files.ts";
 import type { WithAccountFiles } from "./account-files.ts";
 import { FileObject, fileObject, mayUseFiles } from "./file.ts";
 import { checkBeginning } from "./file-path.ts";
@@ -62,8 +64,8 @@ export const listFiles = operation({
       const [last] = [files.at(-1)?.path, prefixes.at(-1)]
         .filter((each) => each !== undefined)
         .sort((one, other) => compareUtf8(other, one));
-      // Some tools create empty objects for folders, which are no files.
-      const shown = files.filter(({ path }) => !path.endsWith("/"));
+      // Some tools create empty objects for folders, which are no files; temporary objects are no files either.
+      const shown = files.filter(({ path }) => !path.endsWith("/") && !unfinishedName.test(basename(path)));
       return { files: shown, prefixes, next_after: page.hasMore ? (last ?? null) : null };
     });
   },

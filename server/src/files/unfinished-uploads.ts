@@ -9,6 +9,8 @@ import { join } from "node:path";
 import type { AccountStorage } from "../accounts/contract.ts";
 import { DAY_MS, type Clock } from "../lib/clock.ts";
 import { isRecord } from "../lib/is-record.ts";
+import { lazy } from "../lib/lazy.ts";
+import { limitConcurrency } from "../lib/limit-concurrency.ts";
 import type { Log } from "../lib/log.ts";
 import { unfinishedName } from "../object-store/file/list-files.ts";
 import type { UnfinishedPut } from "../object-store/object-store.ts";
@@ -25,7 +27,8 @@ export interface UnfinishedUploadsOptions {
 export type EndUpload = (isStored: boolean) => Promise<void>;
 
 const EXTENSION = ".json";
-const CALL_LIMIT_MS = 20_000;
+const ACCOUNT_LIMIT_MS = 20_000;
+const ACCOUNT_CONCURRENCY = 16;
 /** After this time the account's storage is probably no longer the same. */
 const FORGET_AFTER_MS = 7 * DAY_MS;
 
@@ -57,37 +60,80 @@ export class UnfinishedUploads {
     };
   }
 
-  /** Removes from the stores what uploads that have ended left there. */
+  /** Removes from the stores what uploads that have ended left there. A slow store delays only its own account. */
   async removeLeftovers(): Promise<void> {
-    const { folder, log } = this.#options;
-    for (const name of await readdir(folder)) {
-      if (!name.endsWith(EXTENSION) || this.#running.has(name)) continue;
-      const path = join(folder, name);
-      try {
-        await this.#remove(await readFile(path, "utf8"));
-      } catch (error) {
-        if (!(await this.#isOld(path))) continue;
-        log.warn({ err: error, file: name }, "what an upload left in the storage of an account could not be removed");
-      }
-      await unlink(path);
-    }
+    const ofAccounts = Map.groupBy(await this.#notes(), ({ accountId }) => accountId);
+    const inTurn = limitConcurrency(ACCOUNT_CONCURRENCY);
+    const removals = [...ofAccounts].map(([accountId, notes]) => inTurn(() => this.#removeOf(accountId, notes)));
+    const failed = (await Promise.allSettled(removals)).find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
-  async #remove(text: string): Promise<void> {
-    const noted: unknown = text === "" ? {} : JSON.parse(text); // a server that is killed may leave an empty file
-    if (!isRecord(noted)) return;
-    const { accountId, uri, id } = noted;
-    if (typeof accountId !== "number" || typeof uri !== "string" || typeof id !== "string") return;
-    const { store } = await this.#options.storage.open(accountId);
+  async #notes(): Promise<Note[]> {
+    const notes: Note[] = [];
+    for (const name of await readdir(this.#options.folder)) {
+      if (!name.endsWith(EXTENSION) || this.#running.has(name)) continue;
+      const path = join(this.#options.folder, name);
+      const text = await orGone(readFile(path, "utf8"));
+      if (text === undefined) continue; // the upload has ended meanwhile
+      const unfinished = parsed(text);
+      if (unfinished === undefined) await orGone(unlink(path));
+      else notes.push({ ...unfinished, path });
+    }
+    return notes;
+  }
+
+  async #removeOf(accountId: number, notes: readonly Note[]): Promise<void> {
+    const signal = AbortSignal.timeout(ACCOUNT_LIMIT_MS);
+    const store = lazy(async () => (await this.#options.storage.open(accountId)).store);
     try {
-      await store.discard({ uri, id }, { signal: AbortSignal.timeout(CALL_LIMIT_MS) });
+      for (const { path, uri, id } of notes) {
+        try {
+          await (await store()).discard({ uri, id }, { signal });
+        } catch (error) {
+          if (!(await this.#isOld(path))) continue;
+          const text = "what an upload left in the storage of an account could not be removed";
+          this.#options.log.warn({ err: error, account: accountId, file: path }, text);
+        }
+        await orGone(unlink(path));
+      }
     } finally {
-      await store.close();
+      const opened = await store().catch(() => undefined);
+      await opened?.close();
     }
   }
 
   async #isOld(path: string): Promise<boolean> {
-    const { mtimeMs } = await stat(path);
-    return this.#options.clock.now().getTime() - mtimeMs > FORGET_AFTER_MS;
+    const found = await orGone(stat(path));
+    return found !== undefined && this.#options.clock.now().getTime() - found.mtimeMs > FORGET_AFTER_MS;
+  }
+}
+
+interface Note extends UnfinishedPut {
+  readonly accountId: number;
+  readonly path: string;
+}
+
+/** Undefined: a server that was killed has left an incomplete file. */
+function parsed(text: string): Omit<Note, "path"> | undefined {
+  let noted: unknown;
+  try {
+    noted = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(noted)) return undefined;
+  const { accountId, uri, id } = noted;
+  return typeof accountId === "number" && typeof uri === "string" && typeof id === "string"
+    ? { accountId, uri, id }
+    : undefined;
+}
+
+async function orGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
   }
 }

@@ -61,9 +61,11 @@ interface Upload {
 async function store(files: OpenFiles, { path, ifMatch, bytes, signal }: Upload) {
   let reservation: DiskReservation | undefined;
   let endUpload: EndUpload | undefined;
+  let releaseMemory: (() => void) | undefined;
   let isStored = false;
   const { stream, length } = bytes((count) => reservation?.add(count));
   try {
+    releaseMemory = files.takeMemory(length);
     reservation = await files.reserveDisk?.(length);
     const written = await files.store.put(files.uriOf(path), stream, {
       signal,
@@ -79,6 +81,7 @@ async function store(files: OpenFiles, { path, ifMatch, bytes, signal }: Upload)
     return await described(files, path, written);
   } finally {
     stream.destroy();
+    releaseMemory?.();
     reservation?.release(isStored);
     await endUpload?.(isStored);
   }

@@ -5,7 +5,8 @@ import { resolveStorageUri } from "./storage-uri.ts";
 test.each([
   ["storage:/orders.csv", "s3://bucket/prefix", "s3://bucket/prefix/orders.csv"],
   ["storage:///a b/%20/c", "s3a://bucket/", "s3a://bucket/a b/%20/c"],
-  ["STORAGE:/folder/", "hdfs://host:8020/x", "hdfs://host:8020/x/folder/"],
+  ["storage:/folder/", "hdfs://host:8020/x", "hdfs://host:8020/x/folder/"],
+  ["STORAGE:/folder/", "hdfs://host:8020/x", "STORAGE:/folder/"],
   ["storage:/", "file:///data/accounts/7/storage", "file:///data/accounts/7/storage/"],
   ["storage:/..a/b..", "file:///data", "file:///data/..a/b.."],
   ["s3://other/storage:/x", "s3://bucket", "s3://other/storage:/x"],

@@ -2,10 +2,10 @@ import { ObjectStoreError } from "./object-store-error.ts";
 
 /**
  * `storage:/a/b` is the file `a/b` of an account's storage, at `<location>/a/b`. Returns that long address; other URIs
- * are returned unchanged. Spark resolves the same name by `jvm/storage/StorageFileSystem.scala`.
+ * are returned unchanged, also STORAGE:, which Hadoop does not know. Spark resolves the same name by `jvm/storage/StorageFileSystem.scala`.
  */
 export function resolveStorageUri(uri: string, location: string): string {
-  const [, rest] = /^storage:(.*)$/is.exec(uri) ?? [];
+  const [, rest] = /^storage:(.*)$/s.exec(uri) ?? [];
   if (rest === undefined) return uri;
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (!path.startsWith("/")) {

@@ -8,6 +8,9 @@ import type { WebHdfsClient } from "./webhdfs-client.ts";
 /** Less than the ten seconds between SIGTERM and the kill of a copy. */
 const REMOVE_MS = 8_000;
 
+/** Each takes a request before the upload. */
+const MAX_NEW_FOLDERS = 64;
+
 /**
  * Writes a temporary file in the same folder, which listings omit, then renames it. Each attempt replaces the temporary
  * file of the previous one.
@@ -25,21 +28,42 @@ export async function putFile(
   }
   const source = new BodySource(given);
   const call = { path: temporary, subject };
+  let newFolders: readonly string[] = [];
   try {
     const creation = { ...call, signal, method: "PUT", operation: "CREATE", query: { overwrite: "true" } } as const;
+    newFolders = onUnfinished === undefined ? [] : await missingFolders(client, file);
     await onUnfinished?.({ uri: subject, id: temporary.slice(temporary.lastIndexOf("/") + 1) });
     await client.create(creation, source.body);
     await renameFile(client, file, temporary, source.bytes);
     return { size: source.bytes, etag: null, modifiedAt: null };
   } catch (error) {
     const removal = { ...call, method: "DELETE", operation: "DELETE", signal: AbortSignal.timeout(REMOVE_MS) } as const;
-    await client.document(removal).catch(() => undefined);
+    const removed = client.document(removal).then(async () => {
+      // HDFS refuses to delete folders that have got other files meanwhile.
+      for (const path of newFolders) await client.document({ ...removal, path, query: { recursive: "false" } });
+    });
+    await removed.catch(() => undefined);
     signal?.throwIfAborted();
     source.throwIfFailed();
     throw error;
   } finally {
     source.end();
   }
+}
+
+/** The folders that HDFS creates with the file, the innermost first. */
+async function missingFolders(client: WebHdfsClient, file: FileCall): Promise<string[]> {
+  const missing: string[] = [];
+  for (let path = parentOf(file.path); path !== ""; path = parentOf(path)) {
+    if (missing.length === MAX_NEW_FOLDERS) break;
+    if ((await findFile(client, { ...file, path })) !== undefined) break;
+    missing.push(path);
+  }
+  return missing;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }
 
 /** After a lost answer, only the two paths show whether the file was renamed: a repeated call finds no temporary file. */

@@ -3,15 +3,27 @@ import { freeMemory } from "../../lib/free-memory.ts";
 import { MAX_PARTS } from "./s3-multipart.ts";
 
 const MIB = 1024 * 1024;
-/** Of a body of unknown length: so many parts have the same size, the next ones twice that size. */
-const PARTS_OF_A_SIZE = 1000;
+/** The smallest part that S3 allows, except for the last. */
+export const MIN_PART_BYTES = 5 * MIB;
+export const PARTS_IN_FLIGHT = 2;
+const MAX_PART_BYTES = 32 * MIB;
+/** S3 allows larger objects, but the parts of one upload must not take all memory. */
+const MAX_UPLOAD_BYTES = MAX_PARTS * MAX_PART_BYTES;
+/** For a body of unknown length. */
+const USUAL_PART_BYTES = 8 * MIB;
 const FIRST_BYTES = 64 * 1024;
 
-/** The size of each part, by its index. If the length is known, all have the same size, as some stores require. */
-export function partSizes(bytes: number | undefined, least: number): (index: number) => number {
-  if (bytes === undefined) return (index) => least * 2 ** Math.floor(index / PARTS_OF_A_SIZE);
-  const size = Math.max(least, MIB * Math.ceil(bytes / MAX_PARTS / MIB));
-  return () => size;
+/** The size of all parts but the last: some stores require equal parts. Undefined: such a body is too large. */
+export function partSize(bytes: number | undefined, minBytes = MIN_PART_BYTES): number | undefined {
+  if (bytes === undefined) return Math.max(minBytes, USUAL_PART_BYTES);
+  if (bytes > MAX_UPLOAD_BYTES) return undefined;
+  return bytes <= minBytes * MAX_PARTS ? minBytes : MIB * Math.ceil(bytes / MAX_PARTS / MIB);
+}
+
+/** How much memory an upload takes. A body that is too large is refused, so it takes none. */
+export function memoryOfUpload(bytes: number | undefined): number {
+  const parts = (PARTS_IN_FLIGHT + 1) * (partSize(bytes) ?? 0);
+  return bytes === undefined ? parts : Math.min(parts, 2 * bytes); // a body of one part is copied as it grows
 }
 
 /** Memory of parts that have been sent is used again for later ones. */
@@ -28,27 +40,25 @@ export class PartBuffers {
   }
 }
 
-/** Splits a body into parts of exactly these sizes, except for the last; an empty body has none. */
+/** Splits a body into parts of exactly this size, except for the last; an empty body has none. */
 export async function* splitIntoParts(
   body: Readable | Buffer,
-  sizeOf: (index: number) => number,
+  size: number,
   buffers: PartBuffers,
   ownsChunks = false,
 ): AsyncGenerator<Buffer, undefined> {
-  let index = 0;
+  let isFirst = true;
   let part: Buffer = Buffer.alloc(0);
   let filled = 0;
   for await (const chunk of chunksOf(body)) {
     for (let at = 0; at < chunk.length;) {
-      const size = sizeOf(index);
-      if (filled === part.length)
-        part = grown(part, filled, chunk.length - at, size, index === 0 ? undefined : buffers);
+      if (filled === part.length) part = grown(part, filled, chunk.length - at, size, isFirst ? undefined : buffers);
       const copied = chunk.copy(part, filled, at, at + part.length - filled);
       at += copied;
       filled += copied;
       if (filled < size) continue;
       yield part;
-      [index, part, filled] = [index + 1, Buffer.alloc(0), 0];
+      [isFirst, part, filled] = [false, Buffer.alloc(0), 0];
     }
     if (ownsChunks) freeMemory(chunk);
   }

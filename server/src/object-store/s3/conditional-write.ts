@@ -72,7 +72,7 @@ async function tryCondition(client: S3Client, uri: string, signal: AbortSignal |
     if (error instanceof ObjectStoreError && error.kind === "unconditional") return false;
     throw error;
   }
-  await deleteObject(client, probe, { signal });
+  await deleteObject(client, probe, { signal }).catch(() => undefined); // an empty object, which lists do not show
   return false;
 }
 

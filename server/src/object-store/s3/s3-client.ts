@@ -48,6 +48,8 @@ export interface S3Call {
   copiedBytes?: number | undefined;
   /** Called when the store may have carried out the call although there is no answer. */
   onUnknownOutcome?: () => void;
+  /** Called when the call is sent again: the store may have carried it out before. */
+  onRetry?: () => void;
   /** No retries. */
   isSentOnce?: boolean;
 }
@@ -148,6 +150,7 @@ export class S3Client {
       await pauseBeforeRetry(retries, call.signal);
       retries += 1;
       this.#retryCount += 1;
+      call.onRetry?.();
     }
   }
 

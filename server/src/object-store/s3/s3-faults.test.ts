@@ -226,6 +226,22 @@ test("a completion whose answer was lost is found to have succeeded", async () =
   expect((await direct.read(at("completed"))).bytes.toString()).toBe("once");
 });
 
+test.each([1, 12 * 1024 * 1024])("a conditional write of %i bytes whose answer was lost succeeds", async (bytes) => {
+  let lost = 0;
+  const { store } = await failing(({ method, url, headers }) => {
+    const isWrite = method !== "GET" && url.split("?", 1)[0]?.endsWith("/conditional") && "if-match" in headers;
+    return isWrite && (lost += 1) === 1 ? { kind: "lost-answer" } : undefined;
+  });
+  await direct.put(at("conditional"), Buffer.from("old"));
+  const { etag } = await direct.stat(at("conditional"));
+  const written = await store.put(at("conditional"), Buffer.alloc(bytes, "n"), { ifMatch: etag ?? "" });
+  expect(lost).toBe(2);
+  expect(await direct.stat(at("conditional"))).toMatchObject({ size: bytes, etag: written.etag });
+  await expect(store.put(at("conditional"), Buffer.from("x"), { ifMatch: etag ?? "" })).rejects.toMatchObject({
+    kind: "changed",
+  });
+});
+
 test("every call to a store that asks to slow down succeeds, because fewer are sent at the same time", async () => {
   const { store } = await failing(({ count }) => (count <= 32 ? errorAnswer(503, "SlowDown") : undefined), {
     maxConnections: 32,

@@ -16,7 +16,15 @@ import {
   rangeHeader,
 } from "./s3-headers.ts";
 import { headersOfCondition, refusedCondition } from "./s3-condition.ts";
-import { crc32Text, etagOf, headersOfCopySource, isVerified, readDocument, WRITE_ANSWER_BYTES } from "./s3-objects.ts";
+import {
+  crc32Text,
+  etagOf,
+  headersOfCopySource,
+  isVerified,
+  readDocument,
+  storedBefore,
+  WRITE_ANSWER_BYTES,
+} from "./s3-objects.ts";
 import type {
   CompleteOptions,
   PartOptions,
@@ -120,11 +128,20 @@ export async function completeUpload(
   const { call, subject } = callOf(upload, {});
   const body = Buffer.from(formatPartList(parts.toSorted((one, other) => one.number - other.number)));
   const headers = { ...headersOfPartEncryption(encryption), ...headersOfCondition(ifMatch) };
-  const answer = await client
-    .collect({ ...call, method: "POST", headers, body, signal, mayFailLate: true })
-    .catch(refusedCondition(subject, ifMatch));
-  const { etag } = readDocument(answer, subject, (xml) => parseWriteResult(xml, "CompleteMultipartUploadResult"));
-  return { etag, isVerified: parts.every((part) => part.isVerified) };
+  const verified = parts.every((part) => part.isVerified);
+  let isRetried = false;
+  const onRetry = (): void => void (isRetried = true);
+  try {
+    const answer = await client
+      .collect({ ...call, method: "POST", headers, body, signal, onRetry, mayFailLate: true })
+      .catch(refusedCondition(subject, ifMatch));
+    const { etag } = readDocument(answer, subject, (xml) => parseWriteResult(xml, "CompleteMultipartUploadResult"));
+    return { etag, isVerified: verified };
+  } catch (error) {
+    if (!isRetried) throw error;
+    const { etag } = await storedBefore(client, upload.uri, { error, etag: () => multipartEtag(parts), signal });
+    return { etag, isVerified: verified };
+  }
 }
 
 /** The ETag that S3 gives to an object of these parts; null if the ETags of the parts are not MD5s. */

@@ -99,13 +99,38 @@ export async function writeObject(
     ...headersOfCondition(ifMatch),
     "x-amz-checksum-crc32": checksum,
   };
-  const call: S3Call = { method: "PUT", bucket, key, headers, body, subject, signal };
+  let isRetried = false;
+  const onRetry = (): void => void (isRetried = true);
+  const call: S3Call = { method: "PUT", bucket, key, headers, body, subject, signal, onRetry };
   return client
     .collectAs(call, WRITE_ANSWER_BYTES, (answer) => ({
       etag: etagOf(answer),
       isVerified: isVerified(answer, { crc32: checksum, md5: () => hash("md5", body) }, subject),
     }))
-    .catch(refusedCondition(subject, ifMatch));
+    .catch(refusedCondition(subject, ifMatch))
+    .catch((error: unknown) => {
+      if (!isRetried) throw error;
+      return storedBefore(client, text, { error, etag: () => hash("md5", body), signal });
+    });
+}
+
+interface RefusedRetry extends HeadOptions {
+  readonly error: unknown;
+  /** The ETag of the object that the call writes; null if it is unknown. */
+  readonly etag: () => string | null;
+}
+
+/** If the answer to a write is lost, the store refuses the retry because the write has succeeded. */
+export async function storedBefore(
+  client: S3Client,
+  uri: string,
+  { error, etag: expectedEtag, signal }: RefusedRetry,
+): Promise<Written> {
+  const isRefused = error instanceof ObjectStoreError && (error.kind === "changed" || error.code === "NoSuchUpload");
+  const expected = isRefused ? expectedEtag() : null;
+  const found = expected === null ? undefined : await headObject(client, uri, { signal }).catch(() => undefined);
+  if (found === undefined || found.etag !== expected) throw error;
+  return { etag: expected, isVerified: true };
 }
 
 /** Writes an object in one request, whatever its size. */

@@ -3,6 +3,7 @@ import type { CheckAddress } from "../../lib/guarded-lookup.ts";
 import { failureOfConnection } from "../object-store-error.ts";
 import { translatedBody } from "../object-body.ts";
 import { DEFAULT_AGENT_LIMITS, type AgentLimits } from "../guarded-agent.ts";
+import { MIN_PART_BYTES, PARTS_IN_FLIGHT } from "./body-parts.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
 import { listFolder, listObjectPages, listObjects, listPage } from "./list-objects.ts";
 import { RawClient } from "./raw-client.ts";
@@ -32,8 +33,8 @@ export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimi
 
 const defaults = {
   ...DEFAULT_AGENT_LIMITS,
-  partSizeBytes: 5 * 1024 * 1024, // the smallest that S3 allows: an upload holds three of them
-  partsInFlight: 2,
+  partSizeBytes: MIN_PART_BYTES,
+  partsInFlight: PARTS_IN_FLIGHT,
   retries: 3,
   retriesTimeouts: false,
   pageSize: 1000,

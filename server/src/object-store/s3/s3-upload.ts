@@ -1,6 +1,6 @@
 /**
  * Uploads a body of any length. A body that fits into one part is a single request; a larger one is a multipart upload
- * with a few concurrent parts, whose memory is used again, so it takes (parts in flight + 1) × part size. A failed upload
+ * with a few concurrent parts, whose memory is used again (see `memoryOfUpload`). A failed upload
  * is aborted, because S3 would charge for its invisible parts.
  */
 import { addAbortSignal, Readable } from "node:stream";
@@ -8,7 +8,7 @@ import { filePieces } from "../object-body.ts";
 import type { ObjectBody, PutOptions, StoredPut } from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { conditionalWrite } from "./conditional-write.ts";
-import { PartBuffers, partSizes, splitIntoParts } from "./body-parts.ts";
+import { PartBuffers, partSize, splitIntoParts } from "./body-parts.ts";
 import type { S3Client } from "./s3-client.ts";
 import { abortUpload, completeUpload, createUpload, MAX_PARTS, uploadPart } from "./s3-multipart.ts";
 import { writeObject } from "./s3-objects.ts";
@@ -32,15 +32,18 @@ export async function upload(
     given instanceof Readable || Buffer.isBuffer(given)
       ? given
       : Readable.from(filePieces(given), { objectMode: false });
-  const { signal, contentType, ifMatch, bytes, partSizeBytes, ownsChunks } = options;
+  const { signal, contentType, ifMatch, partSizeBytes, ownsChunks } = options;
+  const bytes = options.bytes ?? (await lengthOf(given));
+  const size = partSize(bytes, partSizeBytes);
+  if (size === undefined) throw tooLarge(uri);
   const write = await conditionalWrite(client, uri, ifMatch, signal);
   if (signal !== undefined && !Buffer.isBuffer(body)) addAbortSignal(signal, body);
   const buffers = new PartBuffers();
-  const parts = splitIntoParts(body, partSizes(bytes, partSizeBytes), buffers, ownsChunks);
+  const parts = splitIntoParts(body, size, buffers, ownsChunks);
   const writing = { attributes: { contentType }, signal };
   try {
     const first = (await parts.next()).value ?? Buffer.alloc(0);
-    const second = first.length < partSizeBytes ? undefined : (await parts.next()).value;
+    const second = first.length < size ? undefined : (await parts.next()).value;
     if (second === undefined) {
       const { etag } = await write((condition) => writeObject(client, uri, first, { ...writing, ifMatch: condition }));
       return { size: first.length, etag, modifiedAt: null };
@@ -53,6 +56,16 @@ export async function upload(
   } finally {
     await parts.return(undefined);
   }
+}
+
+async function lengthOf(body: ObjectBody): Promise<number | undefined> {
+  if (body instanceof Readable) return undefined;
+  return Buffer.isBuffer(body) ? body.length : (await body.stat()).size;
+}
+
+function tooLarge(uri: string): ObjectStoreError {
+  const rule = "an upload has at most 312 GiB, or 78 GiB if its length is not known before";
+  return new ObjectStoreError("too-large", `${uri}: ${rule}`);
 }
 
 interface PartsOptions extends UploadLimits, Pick<PutOptions, "onUnfinished"> {
@@ -110,7 +123,7 @@ class PartSender {
   async add(part: Buffer): Promise<void> {
     this.#count += 1;
     if (this.#count > MAX_PARTS) {
-      this.#failed.abort(new ObjectStoreError("too-large", `${this.#upload.uri}: more than ${MAX_PARTS} parts`));
+      this.#failed.abort(tooLarge(this.#upload.uri));
     }
     this.#signal.throwIfAborted();
     const sending = this.#send(part, this.#count).finally(() => this.#running.delete(sending));
