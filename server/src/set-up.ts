@@ -34,14 +34,16 @@ export async function setUpAll(
     const home = await ensureSparkHome({ ...homes, signal, progress, warn: say });
     const { version, archive, python } = home;
     const noPackages = whyNoPackages(python);
-    if (python !== undefined && noPackages === undefined) await fetchPythonPackages(python, { signal, progress });
     for (const format of formats) await fetchFormatJars(format, home, { cacheDir, signal, progress });
     progress(undefined);
     if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
-    if (noPackages !== undefined) say(`Programs have no ${PYTHON_PACKAGES}: ${noPackages}`);
     say(
       `Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without the archive for fast starts" : ""}.`,
     );
+    // Last: everything else works without them.
+    if (noPackages !== undefined) say(`Programs have no ${PYTHON_PACKAGES}: ${noPackages}`);
+    else if (python !== undefined) await fetchPythonPackages(python, { signal, progress });
+    progress(undefined);
   } catch (error) {
     progress(undefined);
     // The output of pip or Ivy is more useful to an operator than our own message.

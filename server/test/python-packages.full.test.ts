@@ -100,7 +100,7 @@ describe.skipIf(sparkIsMissing)("the packages of Python programs", () => {
     const id = await runProgram(account, "import pandas");
     const { attempts } = await account.get(`/commands/${id}/attempts`);
     expect(attempts[0].cause).toMatch(
-      /^ModuleNotFoundError: No module named 'pandas' \(line 1\); numpy, pandas and pyarrow cannot be installed: .* by pip failed/,
+      /^ModuleNotFoundError: No module named 'pandas' \(line 1\); numpy, pandas and pyarrow cannot be installed for the server's Python: .* by pip failed/,
     );
   });
 });

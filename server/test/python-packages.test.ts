@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { findPython } from "../src/processes/set-up/find-python.ts";
 import { findSparkHomeWithPackages, SET_UP_MS } from "./support/connect-server.ts";
@@ -47,7 +48,8 @@ describe.skipIf(sparkIsMissing)("a Python program", () => {
   });
 
   test("in another interpreter has what that one has", async () => {
-    const others = `--driver-memory 1g --conf spark.pyspark.python=${(await findPython())?.path}`;
+    const interpreter = realpathSync((await findPython())?.path ?? "");
+    const others = `--driver-memory 1g --conf spark.pyspark.python=${interpreter}`;
     const text = "import sys; print(any(path.endswith('/packages') for path in sys.path))";
     expect(await runSparkProgram(spark.account, text, { arguments: others })).toBe("False\n");
   });

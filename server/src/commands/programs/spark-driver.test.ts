@@ -50,8 +50,14 @@ test("an R program on a node without R ends as an error that says what to instal
 });
 
 test.each([
-  [{ state: "installing", detail: "Downloading" }, "still being installed: run it again in a few minutes"],
-  [{ state: "failed", detail: "pip failed" }, "cannot be installed: pip failed; an operator finds the cause"],
+  [
+    { state: "installing", detail: "Downloading" },
+    "still being installed for the server's Python: run it again in a few minutes",
+  ],
+  [
+    { state: "failed", detail: "pip failed" },
+    "cannot be installed for the server's Python: pip failed; an operator finds the cause",
+  ],
 ] as const)("a program that needs pandas while the set-up is %j says so in its error", async (state, advice) => {
   packages = state;
   const account = await given.account();

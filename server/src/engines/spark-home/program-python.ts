@@ -6,13 +6,14 @@
  *   python-<version>-<hash>/
  *     pyvenv.cfg
  *     bin/python3                                    a link to the machine's interpreter
+ *     sites.json                                     the folders of packages of the environment that this one is in
  *     lib/python<version>/site-packages/             names the folders below, which Python skips while they are missing
  *     lib/python<version>/pyspark/                   Spark's Python modules, compiled
  *     lib/python<version>/packages/                  appears when it is complete, in running sandboxes, too
  */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, readlink, symlink, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { mkdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import type { Python } from "../../processes/set-up/find-python.ts";
@@ -25,6 +26,7 @@ export interface ProgramPython extends Python {
   readonly localPath: string;
   /** Undefined: the environment could not be made, and `localPath` is the machine's interpreter. */
   readonly environment: PythonEnvironment | undefined;
+  readonly whyNoEnvironment?: string | undefined;
 }
 
 export interface PythonEnvironment {
@@ -38,13 +40,16 @@ export interface PythonEnvironment {
   readonly archives: readonly string[];
 }
 
-/** A change of the list, the interpreter or Spark gets a new folder, and running programs keep theirs. */
+/**
+ * A change of the list, the interpreter or Spark gets a new folder, and running programs keep theirs. An interpreter that
+ * is a link to a folder of its own for each patch version changes with it; the link in the environment would dangle.
+ */
 export function pythonEnvironmentFor(cacheDir: string, python: Python, sparkHome: string): PythonEnvironment {
   const version = minorVersion(python);
   const archives = archivesOf(sparkHome);
   const files = archives.map((path) => [path, statSync(path).size]);
   const digest = createHash("sha256")
-    .update(JSON.stringify([python.path, packageListFor(python), inspection, pathModule, files]))
+    .update(JSON.stringify([python.path, resolved(python), packageListFor(python), inspection, pathModule, files]))
     .digest("hex")
     .slice(0, 12);
   const folder = join(cacheDir, `python-${version}-${digest}`);
@@ -55,6 +60,10 @@ export function pythonEnvironmentFor(cacheDir: string, python: Python, sparkHome
     pyspark: join(folder, `lib/python${version}/pyspark`),
     archives,
   };
+}
+
+function resolved({ path }: Python): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** An operator's own Spark may lack them. */
@@ -108,16 +117,18 @@ interface Inspected {
 
 /** The caller holds the lock of the set-up. */
 export async function makePythonEnvironment(
-  { folder, archives }: PythonEnvironment,
+  { folder, interpreter, archives }: PythonEnvironment,
   python: Python,
   signal: AbortSignal,
 ): Promise<void> {
+  if (!existsSync(interpreter)) await rm(folder, { recursive: true, force: true }); // the link in it dangles
   await makeFinishedFolder(folder, async (unfinished) => {
     const { stdout } = await mustRun("the inspection of Python", [python.path, "-c", inspection], { signal, cwd: "/" });
     const { base, sites, system, has_wheels: hasWheels } = JSON.parse(stdout) as Inspected; // printed by `inspection`
     if (!hasWheels) throw new Fault("unavailable", noEnvironment(python));
     const library = join(unfinished, `lib/python${minorVersion(python)}/site-packages`);
     await mkdir(library, { recursive: true });
+    await writeFile(join(unfinished, SITES), JSON.stringify(sites));
     await mkdir(join(unfinished, "bin"));
     await symlink(base, join(unfinished, "bin/python3"));
     const archive = archives.find((path) => path.endsWith("/pyspark.zip")) ?? "";
@@ -139,19 +150,23 @@ export async function makePythonEnvironment(
   });
 }
 
-export function noEnvironment({ path }: Python): string {
+const SITES = "sites.json";
+
+function noEnvironment({ path }: Python): string {
   return `${path} is not a CPython that works in a virtual environment`;
 }
 
-export function programPython(python: Python, environment: PythonEnvironment): ProgramPython {
-  if (!existsSync(environment.folder)) return { ...python, localPath: python.path, environment: undefined };
-  return { ...python, localPath: environment.interpreter, environment };
+/** `reason`: why the environment could not be made. */
+export function programPython(python: Python, environment: PythonEnvironment, reason?: string): ProgramPython {
+  if (existsSync(environment.interpreter)) return { ...python, localPath: environment.interpreter, environment };
+  return { ...python, localPath: python.path, environment: undefined, whyNoEnvironment: reason };
 }
 
 /** The folders that a sandbox has to make visible for it. */
 export async function foldersOfPython({ path, environment }: ProgramPython): Promise<string[]> {
   const prefix = (interpreter: string): string => dirname(dirname(interpreter));
   if (environment === undefined) return [prefix(path)];
-  // The machine's interpreter may be in a virtual environment over another one.
-  return [...new Set([prefix(path), prefix(await readlink(environment.interpreter)), environment.folder])];
+  const { folder, interpreter } = environment;
+  const sites = JSON.parse(await readFile(join(folder, SITES), "utf8")) as string[]; // written by `makePythonEnvironment`
+  return [...new Set([prefix(await readlink(interpreter)), ...sites.filter((site) => existsSync(site)), folder])];
 }

@@ -6,7 +6,7 @@ import { makeFinishedFolder, withSetUpLock } from "../../processes/set-up/finish
 import { LOWEST_PRIORITY, pipInstallAll } from "../../processes/set-up/pip-install.ts";
 import { mustRun } from "../../processes/set-up/run-tool.ts";
 import type { SetUpContext } from "../../processes/set-up/set-up-step.ts";
-import { minorVersion, noEnvironment, packageListFor, type ProgramPython } from "./program-python.ts";
+import { minorVersion, packageListFor, type ProgramPython } from "./program-python.ts";
 
 /** What pandas and Spark's functions with pandas need; the rest of the list is what these require. */
 export const PYTHON_PACKAGES = "numpy, pandas and pyarrow";
@@ -23,8 +23,15 @@ export function hasPythonPackages({ environment }: ProgramPython): boolean {
 /** Why Python programs cannot have the packages on this machine; undefined: they can. */
 export function whyNoPackages(python: ProgramPython | undefined): string | undefined {
   if (python === undefined) return "this machine has no Python for programs";
-  if (python.environment === undefined) return noEnvironment(python);
+  if (python.environment === undefined) {
+    return `${python.whyNoEnvironment ?? "their environment is missing"}; the next start tries again`;
+  }
   return packageListFor(python) === undefined ? `there are no packages for Python ${python.version}` : undefined;
+}
+
+interface FetchContext extends Pick<SetUpContext, "signal" | "progress"> {
+  /** Leaves the processors to others. */
+  readonly isInBackground?: boolean;
 }
 
 /**
@@ -36,15 +43,16 @@ export function whyNoPackages(python: ProgramPython | undefined): string | undef
  */
 export async function fetchPythonPackages(
   python: ProgramPython,
-  { signal, progress }: Pick<SetUpContext, "signal" | "progress">,
+  { signal, progress, isInBackground = false }: FetchContext,
 ): Promise<void> {
   const { environment } = python;
   const list = packageListFor(python);
   if (environment === undefined || list === undefined) throw new Fault("unavailable", whyNoPackages(python) ?? "");
   const { folder, interpreter, packages, pyspark, archives } = environment;
   const onWait = (): void => progress({ text: `Waiting for another process that downloads ${PYTHON_PACKAGES}` });
+  const priority = isInBackground ? LOWEST_PRIORITY : [];
   const runPython = async (what: string, words: readonly string[], env?: Record<string, string>): Promise<void> => {
-    await mustRun(what, [...LOWEST_PRIORITY, interpreter, ...words], { signal, cwd: "/", ...(env && { env }) });
+    await mustRun(what, [...priority, interpreter, ...words], { signal, cwd: "/", ...(env && { env }) });
   };
   await withSetUpLock(`${folder}.lock`, signal, onWait, async () => {
     await makeFinishedFolder(pyspark, async (unfinished) => {
@@ -63,7 +71,7 @@ export async function fetchPythonPackages(
         progress,
         timeoutMs: TIMEOUT_MS,
         moreOptions: wheels,
-        isInBackground: true,
+        isInBackground,
       });
       await rm(join(unfinished, "bin"), { recursive: true, force: true }); // scripts with a wrong interpreter
       progress({ text: `Compiling ${PYTHON_PACKAGES}` });

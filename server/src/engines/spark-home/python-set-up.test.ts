@@ -7,6 +7,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -84,12 +85,19 @@ describe("the packages of Python programs", () => {
     await expect.poll(() => setUp.current()).toEqual({ state: "failed", detail });
   });
 
+  test("say that their set-up failed unexpectedly", async () => {
+    const setUp = start({ ...quick, spark: { ready: Promise.reject(new Error("no Spark")) } });
+    await expect
+      .poll(() => setUp.current())
+      .toMatchObject({ state: "failed", detail: expect.stringContaining("failed unexpectedly") });
+  });
+
   test.each([
     ["this machine has no Python for programs", undefined],
     ["there are no packages for Python 3.99.0", { ...withEnvironment.python, version: "3.99.0" }],
     [
-      "/usr/bin/python3 is not a CPython that works in a virtual environment",
-      { ...withEnvironment.python, environment: undefined },
+      "the disk is full; the next start tries again",
+      { ...withEnvironment.python, environment: undefined, whyNoEnvironment: "the disk is full" },
     ],
   ])("are not fetched if %s", async (detail, python) => {
     const setUp = start({
@@ -103,13 +111,13 @@ describe("the packages of Python programs", () => {
 
   const began = "2026-11-15T10:00:00.000Z";
   test.each([
-    [{ state: "installing", detail: "" }, /are still being installed: run it again/],
-    [{ state: "failed", detail: "pip failed" }, /cannot be installed: pip failed; an operator/],
+    [{ state: "installing", detail: "" }, /are still being installed for the server's Python: run it again/],
+    [{ state: "failed", detail: "pip failed" }, /cannot be installed for the server's Python: pip failed; an operator/],
     [
       { state: "ready", detail: "", sinceMs: Date.parse(began) + 1 },
-      /have been installed since it began: run it again/,
+      /have been installed for the server's Python since it began: run it again/,
     ],
-  ] as const)("are missed by a program when the set-up is %j: it hears so", (state, advice) => {
+  ] as const)("when the set-up is %j, a program that lacks them is told why", (state, advice) => {
     expect(adviseOnPackages(state, began)).toMatch(advice);
   });
 
@@ -200,6 +208,29 @@ describe.skipIf(python === undefined)("the environment of Python programs", () =
     expect(await say(made.interpreter, find, env)).toBe(`/first ${made.pyspark}`);
   });
 
+  test("is made again for an interpreter that an upgrade has moved", async () => {
+    if (python === undefined) return;
+    const link = join(cacheDir, "python3");
+    const linked = { ...python, path: link };
+    const newer = join(cacheDir, "newer");
+    symlinkSync(python.path, newer);
+    symlinkSync(newer, link);
+    const made = pythonEnvironmentFor(cacheDir, linked, sparkHome);
+    writeFileSync(join(cacheDir, "newest"), "");
+    unlinkSync(link);
+    symlinkSync(join(cacheDir, "newest"), link);
+    expect(pythonEnvironmentFor(cacheDir, linked, sparkHome).folder).not.toBe(made.folder);
+
+    const { signal } = new AbortController();
+    await makePythonEnvironment(made, python, signal);
+    unlinkSync(made.interpreter);
+    symlinkSync(join(cacheDir, "gone"), made.interpreter);
+    expect(programPython(linked, made, "why")).toMatchObject({ environment: undefined, whyNoEnvironment: "why" });
+    await makePythonEnvironment(made, python, signal);
+    expect(programPython(linked, made).localPath).toBe(made.interpreter);
+    expect(await say(made.interpreter, "print(1)")).toBe("1");
+  });
+
   test("keeps the packages of the virtual environment that the machine's Python is in", async () => {
     if (python === undefined) return;
     const outer = join(cacheDir, "outer");
@@ -217,5 +248,7 @@ describe.skipIf(python === undefined)("the environment of Python programs", () =
     const [found, ...paths] = (await say(made.interpreter, find)).split("\n");
     expect(found).toBe(join(site, "headgate_probe"));
     expect(paths.filter((path) => /^\/usr\/.*(dist|site)-packages/.test(path))).toEqual([]);
+    const visible = await foldersOfPython(programPython(inside, made));
+    expect(visible).toEqual([dirname(machine), site, made.folder]);
   });
 });

@@ -39,10 +39,10 @@ export interface PythonSetUpOptions {
 }
 
 const FIRST_RETRY_MS = 60_000;
-const LAST_RETRY_MS = 3_600_000;
+const MAX_RETRY_MS = 3_600_000;
 /** How long no command must have run. */
 const QUIET_MS = 5_000;
-const LONGEST_WAIT_MS = 300_000;
+const MAX_WAIT_MS = 300_000;
 const POLL_MS = 500;
 
 export function startPythonSetUp({
@@ -65,7 +65,7 @@ export function startPythonSetUp({
   };
   const attempt = async (python: ProgramPython, retryMs: number): Promise<boolean> => {
     try {
-      await fetch(python, { signal, progress });
+      await fetch(python, { signal, progress, isInBackground: true });
       state = { state: "ready", detail: PYTHON_PACKAGES, sinceMs: Date.now() };
       log.info({ folder: python.environment?.folder }, "the Python packages are ready");
       return true;
@@ -91,13 +91,17 @@ export function startPythonSetUp({
       state = { state: "ready", detail: PYTHON_PACKAGES };
       return;
     }
-    await waitUntilQuiet(await unlessAborted(signal, started), quietMs, signal);
-    for (let retryMs = firstRetryMs; !(await attempt(python, retryMs)); retryMs = nextRetryMs(retryMs)) {
+    const isBusy = await unlessAborted(signal, started);
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
+      await waitUntilQuiet(isBusy, quietMs, signal);
+      if (await attempt(python, retryMs)) return;
       await sleep(retryMs, undefined, { signal });
     }
   };
   const done = run().catch((error: unknown) => {
-    if (!signal.aborted) log.error({ err: error }, "the set-up of the Python packages has ended");
+    if (signal.aborted) return;
+    state = { state: "failed", detail: "their set-up failed unexpectedly; the next start tries again" };
+    log.error({ err: error }, "the set-up of the Python packages failed unexpectedly");
   });
   return {
     current: () => state,
@@ -109,15 +113,11 @@ export function startPythonSetUp({
   };
 }
 
-function nextRetryMs(retryMs: number): number {
-  return Math.min(2 * retryMs, LAST_RETRY_MS);
-}
-
 /** On a node that is never quiet, it does not wait for ever. */
 async function waitUntilQuiet(isBusy: () => boolean, quietMs: number, signal: AbortSignal): Promise<void> {
   const start = performance.now();
   let busyAt = start;
-  for (let now = start; now - busyAt < quietMs && now - start < LONGEST_WAIT_MS; now = performance.now()) {
+  for (let now = start; now - busyAt < quietMs && now - start < MAX_WAIT_MS; now = performance.now()) {
     await sleep(POLL_MS, undefined, { signal });
     if (isBusy()) busyAt = performance.now();
   }

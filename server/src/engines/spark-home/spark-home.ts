@@ -35,6 +35,7 @@ import {
   pythonEnvironmentFor,
   type ProgramPython,
 } from "./program-python.ts";
+import { PYTHON_PACKAGES } from "./python-packages.ts";
 
 export interface SparkHome {
   /** `SPARK_HOME`. */
@@ -123,8 +124,10 @@ async function setUpPython(
     await makePythonEnvironment(environment, python, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    warn(`programs will run without numpy, pandas and pyarrow: ${reason}`);
+    warn(`programs will run without ${PYTHON_PACKAGES}: ${error instanceof Error ? error.message : String(error)}`);
+    // Users see the reason.
+    const reason = error instanceof Fault ? error.publicMessage : "its environment cannot be made: see the log";
+    return programPython(python, environment, reason);
   }
   return programPython(python, environment);
 }

@@ -3,6 +3,7 @@
  * written, so nothing in it is trusted: the reason is bounded, and without control characters.
  */
 import { withFormatHint } from "../table-formats/missing-format.ts";
+import { EXIT_CODES, FIRST_SIGNAL, LAST_SIGNAL, NO_MAIN_CLASS, OUT_OF_MEMORY } from "./exit-codes.ts";
 
 const MAX_CHARACTERS = 500;
 /** The limit for the name and line of the program's file, within the characters above. */
@@ -13,28 +14,6 @@ const MAX_LOG_LINES = 2000;
 
 /** Lines of Spark's own log, in either of its forms. */
 const SPARK_LINE = /^(?:\d\d\/\d\d\/\d\d \d\d:\d\d:\d\d [A-Z]+ |\{"ts":)/;
-
-/** Exit codes of Spark, of the shell, and of signals inside a sandbox (128 + signal). */
-const EXIT_CODES: Readonly<Record<number, string>> = {
-  50: "an exception was not caught",
-  51: "an exception was not caught, and another one followed",
-  52: "Java ran out of memory: raise --driver-memory or collect less",
-  53: "Spark could not create its temporary folders",
-  56: "Spark lost the connection to its driver, perhaps because the machine stalled: run it again",
-  57: "Spark ended it because a cancelled task did not stop",
-  101: "the main class was not found",
-  126: "a program could not be executed",
-  127: "a program was not found",
-  134: "aborted",
-  137: "killed",
-  139: "a native library crashed",
-  143: "ended by SIGTERM",
-};
-
-const OUT_OF_MEMORY = 52;
-const NO_MAIN_CLASS = 101;
-/** The exit code of a program that a signal has ended is 128 + the signal. */
-const [FIRST_SIGNAL, LAST_SIGNAL] = [129, 192];
 
 /**
  * `logTail`: the last part of the log, which has the reason and the shutdown of Spark. `onMissingPackage`: what to do if

@@ -7,23 +7,25 @@ export interface WrittenFile {
   readonly bytes: number;
 }
 
-const pollEveryMs = 500;
+const MIN_PAUSE_MS = 500;
+/** Pauses are at least this many times as long as the last reading, so that thousands of files do not keep the server busy. */
+const PAUSE_FACTOR = 20;
 
-/** Reports all files below a folder, twice a second, until the returned function is called. */
+/** Reports all files below a folder, at most twice a second, until the returned function is called. */
 export function watchFolder(folder: string, report: (files: readonly WrittenFile[]) => void): () => void {
-  let isReading = false;
   let isStopped = false;
   const poll = async (): Promise<void> => {
-    if (isReading) return; // a busy disk
-    isReading = true;
+    const startMs = performance.now();
     const files = await listFiles(folder);
-    isReading = false;
-    if (files !== undefined && !isStopped) report(files);
+    if (isStopped) return;
+    timer = pollAfter(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startMs)));
+    if (files !== undefined) report(files);
   };
-  const timer = setInterval(() => void poll(), pollEveryMs);
+  const pollAfter = (ms: number): NodeJS.Timeout => setTimeout(() => void poll(), ms);
+  let timer = pollAfter(MIN_PAUSE_MS);
   return () => {
     isStopped = true;
-    clearInterval(timer);
+    clearTimeout(timer);
   };
 }
 
