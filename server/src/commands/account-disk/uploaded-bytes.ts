@@ -17,6 +17,11 @@ export class UploadedBytes {
     return (this.#open.get(accountId) ?? 0) + (this.#stored.get(accountId) ?? 0);
   }
 
+  /** Whether an upload of the account has ended since its last measurement. */
+  hasStored(accountId: number): boolean {
+    return this.#stored.has(accountId);
+  }
+
   /** Counts the larger one of the announced and the received number. */
   open(accountId: number, announced: number): DiskReservation {
     let received = 0;
