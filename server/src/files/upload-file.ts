@@ -10,7 +10,7 @@ import { pathInUrl } from "./file-path.ts";
 import type { EndUpload } from "./unfinished-uploads.ts";
 
 /** To ignore them would store other contents than the client means, or replace a file that it wants to keep. */
-const REFUSED_HEADERS = ["Content-Range", "If-None-Match"];
+const REFUSED_HEADERS = ["Content-Range", "If-None-Match", "If-Unmodified-Since"];
 const REPLACING = mayUseFiles("file:update");
 
 export const uploadFile = operation({
@@ -25,6 +25,7 @@ export const uploadFile = operation({
   restOfPath: true,
   access: { permission: mayUseFiles("file:create") },
   params: FileParams,
+  worksOnFullDisk: true,
   byteBody: "The contents of the file: any number of bytes, with Content-Length or chunked",
   requestHeaders: { "If-Match": `Replaces the file only if ${IF_MATCH}` },
   example: { params: { path: "orders.csv" }, bytes: "id,price\n1,9.50\n" },

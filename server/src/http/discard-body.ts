@@ -28,7 +28,8 @@ export function sendRefusal(
   reply: FastifyReply,
   slots: RequestSlots,
 ): FastifyReply {
-  if (awaitsContinue(raw)) return reply.header("Connection", "close").send(text);
+  // Such a client may lose its patience and send the body.
+  if (awaitsContinue(raw)) reply.header("Connection", "close");
   if (!hasLargeUnreadBody(raw)) return reply.send(text);
   reply.headers({ Connection: "close", "Content-Length": Buffer.byteLength(text) });
   const release = slots.take("discard", [`address ${ip}`]);

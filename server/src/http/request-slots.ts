@@ -119,5 +119,5 @@ const OWNER_TEXTS: Record<RefusedKind, string> = {
 };
 const NODE_TEXTS: Record<RefusedKind, string> = {
   follow: "Too many logs are being followed on the server: send the request without follow, or try again later.",
-  stream: "The server is sending too many replies at once. Try again later.",
+  stream: "The server has too many open uploads and downloads. Try again later.",
 };
