@@ -1,9 +1,10 @@
 import { missingPermission } from "../access/permission.ts";
 import { operation } from "../access/operation.ts";
 import type { RequestContext } from "../http/endpoint.ts";
+import type { DiskReservation } from "../lib/disk-reservation.ts";
 import { invalid } from "../lib/fault.ts";
 import type { StoredPut } from "../object-store/object-store.ts";
-import type { DiskReservation, OpenFiles, WithAccountFiles } from "./account-files.ts";
+import type { OpenFiles, WithAccountFiles } from "./account-files.ts";
 import { FileObject, fileObject, FileParams, mayUseFiles } from "./file.ts";
 import { expectedEtag, IF_MATCH } from "./if-match.ts";
 import { pathInUrl } from "./file-path.ts";

@@ -13,6 +13,8 @@ const MAX_REUSED_BYTES = 1024 * 1024;
  */
 const DISCARD_LIMIT_MS = 15_000;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A reply that fails before its first byte has set them already. */
+const CONTENT_HEADERS = ["Accept-Ranges", "Content-Disposition", "Content-Length", "ETag", "Last-Modified"];
 /** How much is read between two pauses. Bodies that are read at full speed would delay all other requests. */
 const PIECE_BYTES = 64 * 1024;
 const PAUSE_MS = 10;
@@ -28,6 +30,7 @@ export function sendRefusal(
   reply: FastifyReply,
   slots: RequestSlots,
 ): FastifyReply {
+  for (const name of CONTENT_HEADERS) reply.removeHeader(name);
   // Such a client may lose its patience and send the body.
   if (awaitsContinue(raw)) reply.header("Connection", "close");
   if (!hasLargeUnreadBody(raw)) return reply.send(text);

@@ -27,15 +27,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 2_000;
 const PARAMETER_LIMIT = 4096;
-/** A reply that fails before its first byte has set them already. */
-const CONTENT_HEADERS = [
-  "Accept-Ranges",
-  "Content-Disposition",
-  "Content-Length",
-  "Content-Range",
-  "ETag",
-  "Last-Modified",
-];
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
@@ -82,7 +73,6 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
-    for (const name of CONTENT_HEADERS) reply.removeHeader(name);
     // A hook does not see the text if it is sent as a stream.
     const text = JSON.stringify(isApi(request) ? prefix.outgoing(body) : body);
     reply

@@ -5,13 +5,14 @@
  */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { DiskReservation } from "../../lib/disk-reservation.ts";
 import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { sizeText } from "../../lib/size-text.ts";
 import type { AccountToMeasure } from "./account-disk-worker.ts";
-import { UploadedBytes, type DiskReservation } from "./uploaded-bytes.ts";
+import { UploadedBytes } from "./uploaded-bytes.ts";
 
 export interface AccountDiskOptions {
   readonly dataDir: string;

@@ -1,12 +1,7 @@
+import type { DiskReservation } from "../../lib/disk-reservation.ts";
+
 /** The least that a small file counts with. */
 const MIN_FILE_BYTES = 4096;
-
-export interface DiskReservation {
-  /** So many more bytes have arrived. Throws the refusal when there is no room for them. */
-  add(bytes: number): void;
-  /** Idempotent. `isStored`: the bytes stay on the disk. */
-  release(isStored: boolean): void;
-}
 
 /** The bytes of uploads that the last measurement of their account has not seen. */
 export class UploadedBytes {
