@@ -31,6 +31,7 @@ export function sendRefusal(
   slots: RequestSlots,
 ): FastifyReply {
   for (const name of CONTENT_HEADERS) reply.removeHeader(name);
+  if (reply.statusCode !== 416) reply.removeHeader("Content-Range");
   // Such a client may lose its patience and send the body.
   if (awaitsContinue(raw)) reply.header("Connection", "close");
   if (!hasLargeUnreadBody(raw)) return reply.send(text);
