@@ -131,15 +131,6 @@ test("a folder that cannot be deleted completely is named", async () => {
   await account.delete(`${FILES}/odd?recursive=true`).refused(422, /^path .*not UTF-8/);
 });
 
-test("a file with an impossible time is listed, and has headers", async () => {
-  const { account, storage } = await attacked();
-  execFileSync("touch", ["-d", "@1000000000000", join(storage, "folder/file")]);
-  const { files } = await account.get(FILES);
-  expect(files).toMatchObject([{ path: "folder/file", updated_at: expect.stringMatching(/^\d{4}-/) }]);
-  const lastModified = (await download(account, "folder/file")).headers.get("last-modified") ?? "";
-  expect(Date.parse(lastModified)).toBe(Date.parse(files[0].updated_at));
-});
-
 test.each(["a link", "a file", "nothing"])("a folder that becomes %s during an upload leads nowhere", async (what) => {
   const world = await attacked();
   const { account, storage, outside } = world;
