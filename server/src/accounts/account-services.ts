@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import type { Feature } from "../lib/features.ts";
 import type { AddAccountDefaults } from "./create-account-with-admin.ts";
 
@@ -16,9 +15,4 @@ export interface AccountServices {
     /** The number of accounts that one user may create; operators may create any number. */
     accountsPerUser: number;
   };
-}
-
-/** The location of logs and results of an account without `defloc`. */
-export function localStorageLocation(dataDir: string, accountId: number): string {
-  return `${pathToFileURL(dataDir).href}/accounts/${accountId}/storage`;
 }

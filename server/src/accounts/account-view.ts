@@ -3,7 +3,7 @@ import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { REFRESH_ENGINES } from "./account-fields.ts";
-import { localStorageLocation } from "./account-services.ts";
+import { storageLocation } from "./account-storage.ts";
 import { shownIdleSeconds } from "./account-settings.ts";
 import { shownAccessKey, shownSecretKey } from "./credentials.ts";
 import type { AccountRow } from "./store/account.ts";
@@ -64,7 +64,7 @@ export function accountView(row: AccountRow, keys: KeyRing, dataDir: string): St
     idle_session_timeout: row.idleSessionTimeoutMinutes,
     storage_access_key: shownAccessKey(keys, row, "storageAccessKey"),
     storage_secret_key: shownSecretKey(row.storageSecretKey),
-    storage_location: row.defaultLocation ?? localStorageLocation(dataDir, row.id),
+    storage_location: storageLocation(row, dataDir),
     authorized_ssh_key: null,
     compute_access_key: shownAccessKey(keys, row, "computeAccessKey"),
     compute_secret_key: shownSecretKey(row.computeSecretKey),

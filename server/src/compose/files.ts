@@ -18,6 +18,8 @@ export async function composeFiles(node: NodeParts, { accountDisk }: WithAccount
   await uploads.begin();
   const disk: DiskAllowance = {
     async reserve(accountId, bytes) {
+      const refusal = diskGuard.refusal();
+      if (refusal !== undefined) throw refusal;
       const reservation = await accountDisk.reserve(accountId, bytes);
       return {
         add(more) {

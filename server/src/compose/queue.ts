@@ -40,10 +40,11 @@ export function composeQueue(
   const clusters = composeClusters(node, sparks, control, events);
   held.defer(() => clusters.clusterLifecycle.stop());
   const quotaBytes = shareOfDisk(config.accountDisk, config.dataDir);
-  const accountDisk = held.adopt(new AccountDisk({ dataDir: config.dataDir, quotaBytes, servers, log }), (disk) =>
-    disk.stop(),
+  const accountDisk = held.adopt(
+    new AccountDisk({ dataDir: config.dataDir, quotaBytes, servers, commands: () => queue, log }),
+    (disk) => disk.stop(),
   );
-  const queue = openQueue({
+  const queue: Queue = openQueue({
     ...node,
     ...sparks,
     db,

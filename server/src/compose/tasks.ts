@@ -16,7 +16,7 @@ export function composeTasks(
   { config, clock, keys, log, diskGuard, nodeId, background: db }: NodeParts,
   sparks: Sparks,
   { journals }: Pick<CopyExecutorOptions, "journals">,
-  { queue, clusters, accountDisk, tendApps }: QueueParts,
+  { clusters, accountDisk, tendApps }: QueueParts,
   { publisher, uploads }: Pick<Services, "publisher"> & Pick<FileParts, "uploads">,
   url: string,
 ): PeriodicTask[] {
@@ -30,7 +30,7 @@ export function composeTasks(
     clock,
     log,
     diskGuard,
-    accountDisk: { enforce: () => accountDisk.enforce(queue) },
+    accountDisk,
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },

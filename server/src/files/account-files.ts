@@ -4,6 +4,7 @@ import type { ObjectStore, UnfinishedPut } from "../object-store/object-store.ts
 import { memoryOfUpload } from "../object-store/s3/body-parts.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-store/object-uri.ts";
 import { Fault } from "../lib/fault.ts";
+import type { DiskReservation } from "../lib/disk-reservation.ts";
 import { lazy } from "../lib/lazy.ts";
 import { fileFault } from "./file-fault.ts";
 import type { EndUpload, UnfinishedUploads } from "./unfinished-uploads.ts";
@@ -35,13 +36,6 @@ export interface DiskAllowance {
   reserve(accountId: number, bytes: number | undefined): Promise<DiskReservation>;
 }
 
-export interface DiskReservation {
-  /** So many more bytes have arrived. Throws the refusal when the account has no room for them. */
-  add(bytes: number): void;
-  /** `isStored`: the bytes stay on the disk. */
-  release(isStored: boolean): void;
-}
-
 /** The files of one account. */
 export interface OpenFiles {
   readonly store: ObjectStore;
@@ -69,7 +63,7 @@ export function accountFiles(options: AccountFilesOptions): AccountFiles {
       return await work(await openFiles({ ...options, memory }, accountId, opened), close);
     } catch (error) {
       await close();
-      throw isAborted(error) ? ended() : fileFault(error);
+      throw faultOf(error);
     }
   };
   return {
@@ -83,13 +77,19 @@ export function accountFiles(options: AccountFilesOptions): AccountFiles {
   };
 }
 
-function isAborted(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
-}
-
-/** If the client has left, this is not sent. */
-function ended(): Fault {
-  return new Fault("unavailable", "The server is being stopped. Try again later.", { retryAfterSeconds: 10 });
+function faultOf(error: unknown): unknown {
+  const retryAfterSeconds = 10;
+  switch (error instanceof Error ? error.name : "") {
+    case "TimeoutError":
+      return new Fault("unavailable", "The storage of the account has taken too long. Try again later.", {
+        cause: error,
+        retryAfterSeconds,
+      });
+    case "AbortError": // if the client has disconnected, the fault is not sent
+      return new Fault("unavailable", "The server is being stopped. Try again later.", { retryAfterSeconds });
+    default:
+      return fileFault(error);
+  }
 }
 
 async function openFiles(

@@ -17,16 +17,13 @@ test.each([0, 1, 65_536, 3 * MIB])("an upload whose client leaves after %i bytes
   for (const headers of [{ "Content-Length": String(4 * MIB) }, { "Transfer-Encoding": "chunked" }]) {
     for (const path of ["old", "new/folder/file"]) {
       const { request } = beginUpload(account, path, headers);
-      await new Promise<void>((sent) => {
-        request.flushHeaders();
-        if (bytes === 0) request.once("socket", (socket) => socket.once("connect", sent));
-        else request.write(Buffer.alloc(bytes), () => sent());
-      });
-      await vi.waitUntil(() => bytes === 0 || left().length > 0, { timeout: 45_000 });
+      request.flushHeaders();
+      if (bytes > 0) await new Promise<void>((sent) => void request.write(Buffer.alloc(bytes), () => sent()));
+      await vi.waitUntil(() => left().length > 0, { timeout: 45_000 });
       request.destroy();
+      await expect.poll(left).toEqual([]);
     }
   }
-  await expect.poll(left).toEqual([]);
   expect(await paths(account)).toEqual(["old"]);
   expect(readdirSync(join(given.dataDir, "accounts", String(account.accountId), "storage"))).toEqual(["old"]);
   expect((await download(account, "old")).text).toBe("old");

@@ -1,11 +1,14 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { notFound } from "../lib/fault.ts";
+import { invalid, notFound } from "../lib/fault.ts";
 import type { OpenFiles, WithAccountFiles } from "./account-files.ts";
 import { deleteBelow, MAX_DELETED, type Deleted } from "./delete-below.ts";
 import { FileParams, mayUseFiles } from "./file.ts";
-import { isMissing } from "./file-fault.ts";
+import { isMissing, isNoFile } from "./file-fault.ts";
 import { pathInUrl } from "./file-path.ts";
+
+/** To ignore them would delete a file that the client wants to keep. */
+const CONDITIONS = ["If-Match", "If-None-Match", "If-Unmodified-Since"];
 
 export const deleteFiles = operation({
   id: "file_delete",
@@ -15,6 +18,7 @@ export const deleteFiles = operation({
   method: "DELETE",
   paths: { v2: "/files/:path" },
   restOfPath: true,
+  worksOnFullDisk: true,
   access: { permission: mayUseFiles("file:delete") },
   params: FileParams,
   query: Type.Object({
@@ -29,9 +33,13 @@ export const deleteFiles = operation({
     has_more: Type.Optional(Type.Boolean({ description: "With recursive: the folder has more files" })),
   }),
 
-  async handle({ params, query, caller, endingSignal, change }, services: WithAccountFiles) {
+  async handle({ params, query, caller, header, requireSlot, endingSignal, change }, services: WithAccountFiles) {
     const { recursive = false } = query;
-    const path = pathInUrl(params.path, recursive);
+    const path = pathInUrl(params.path, { isFolder: recursive, mayBeReserved: true });
+    for (const name of CONDITIONS) {
+      if (header(name) !== undefined) throw invalid(name, "cannot be used in a deletion");
+    }
+    requireSlot("stream");
     const signal = endingSignal();
     return services.accountFiles.use(caller.accountId, async (files) => {
       const deleted: Deleted = { files: 0, folders: 0, hasMore: false };
@@ -54,11 +62,15 @@ export const deleteFiles = operation({
   },
 });
 
-async function deleteOne({ store, uriOf }: OpenFiles, path: string, deleted: Deleted): Promise<void> {
+async function deleteOne({ store, uriOf, reserveDisk }: OpenFiles, path: string, deleted: Deleted): Promise<void> {
   const uri = uriOf(path);
-  await store.stat(uri).catch((error: unknown) => {
-    throw isMissing(error) ? notFound("File", path) : error;
-  });
+  try {
+    await store.stat(uri);
+  } catch (error) {
+    if (isMissing(error)) throw notFound("File", path);
+    // A folder of this machine may also have links and pipes, and files with reserved names.
+    if (reserveDisk === undefined || !isNoFile(error)) throw error;
+  }
   await store.delete(uri);
   deleted.files = 1;
 }

@@ -86,7 +86,12 @@ async function download(files: OpenFiles, request: Download, { signal, close }: 
       if (attempt >= MAX_ATTEMPTS) throw new Fault("conflict", "The file keeps changing. Try again later.");
       continue;
     }
-    await files.noteWorks();
+    try {
+      await files.noteWorks();
+    } catch (error) {
+      opened.body.destroy();
+      throw error;
+    }
     const contents = exactly(length, opened.body, { translate: fileFault, close });
     return new StreamReply("application/octet-stream", contents, headers, { status, ownsPieces: true });
   }

@@ -1,5 +1,6 @@
 import { Fault, invalid } from "../lib/fault.ts";
 import { ObjectStoreError, transientKinds } from "../object-store/object-store-error.ts";
+import { MAX_PAGE_ENTRIES, TOO_MANY_ENTRIES } from "../object-store/page-tree.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
@@ -17,6 +18,7 @@ export function fileFault(error: unknown): unknown {
     case "unconditional":
       return invalid("If-Match", "cannot be used: the storage of the account has no conditional writes");
     case "too-large":
+      if (code === TOO_MANY_ENTRIES) return tooManyEntries();
       return new Fault("too-large", `The file is larger than the storage of the account takes: ${message}`);
     case "bad-uri":
       return invalid("path", `cannot be used: ${message}`);
@@ -35,6 +37,18 @@ export function fileFault(error: unknown): unknown {
     default:
       return new Fault("invalid", `The storage of the account cannot be used: ${message}`);
   }
+}
+
+function tooManyEntries(): Fault {
+  return invalid(
+    "prefix",
+    `has more than ${MAX_PAGE_ENTRIES.toLocaleString("en")} files and folders to sort: use a longer one, or delimiter=/`,
+  );
+}
+
+/** The path is that of a link, a pipe or the like. */
+export function isNoFile(error: unknown): boolean {
+  return error instanceof ObjectStoreError && error.kind === "denied" && error.code === undefined;
 }
 
 export function isMissing(error: unknown): boolean {

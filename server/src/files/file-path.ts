@@ -7,11 +7,18 @@ import { invalid } from "../lib/fault.ts";
 
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 
-/** The path in a URL. `isFolder`: it may end with a slash, which is left out. */
-export function pathInUrl(sent: string, isFolder = false): string {
+interface PathRules {
+  /** It may end with a slash, which is left out. */
+  readonly isFolder?: boolean;
+  /** It may have names that are reserved for temporary files. */
+  readonly mayBeReserved?: boolean;
+}
+
+/** The path in a URL. */
+export function pathInUrl(sent: string, { isFolder = false, mayBeReserved = false }: PathRules = {}): string {
   const path = decoded(sent);
   const named = isFolder && path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-  checkNames("path", named.split("/"));
+  checkNames("path", named.split("/"), mayBeReserved);
   return named;
 }
 
@@ -30,13 +37,14 @@ function decoded(sent: string): string {
   }
 }
 
-function checkNames(field: string, names: readonly string[]): void {
+function checkNames(field: string, names: readonly string[], mayBeReserved = false): void {
   for (const name of names) {
     checkCharacters(field, name);
     if (name === "")
       throw invalid(field, "must not have empty names: no slash at its beginning or end, and no two in a row");
     if (name === "." || name === "..") throw invalid(field, "must not have . or .. as a name");
-    if (unfinishedName.test(name)) throw invalid(field, "must not have a name that is reserved for temporary files");
+    if (!mayBeReserved && unfinishedName.test(name))
+      throw invalid(field, "must not have a name that is reserved for temporary files");
   }
 }
 

@@ -83,7 +83,6 @@ describe("a file", () => {
     ["./a", "."],
     ["a/../b", ".."],
     ["%2e%2E/a", ".."],
-    ["a/.put-0123456789abcdef", "reserved"],
     ["x".repeat(256), "too long"],
   ])("cannot be named %s", async (sent, rule) => {
     const account = await given.account();
@@ -94,6 +93,48 @@ describe("a file", () => {
       expect(reply.body.error.error_message).toContain(rule);
     }
     expect((await account.get(FILES)).files).toEqual([]);
+  });
+
+  test("cannot have a reserved name, but one that a program has made can be deleted", async () => {
+    const account = await given.account();
+    const path = "a/.put-0123456789abcdef";
+    for (const reply of [await upload(account, path, "x"), await download(account, path)]) {
+      expect([reply.status, reply.body.error.error_message]).toEqual([422, expect.stringMatching(/^path .*reserved/)]);
+    }
+    await account.delete(`${FILES}/${path}`).refused(404);
+  });
+
+  test("is never cached by proxies", async () => {
+    const account = await given.account();
+    await upload(account, "file", "secret");
+    for (const request of [
+      { path: `${FILES}/file` },
+      { path: `${FILES}/file`, headers: { Range: "bytes=0-1" } },
+      { path: `${FILES}/file`, method: "HEAD" },
+      { path: `${FILES}/none` },
+      { path: FILES },
+    ]) {
+      const { headers } = await sendAs(given.base, account, request);
+      expect(headers.get("cache-control")).toBe("private, no-store");
+    }
+  });
+
+  test("is not stored if its user loses the permission during the upload", async () => {
+    const account = await given.account();
+    const policies = [{ resource: "file", action: ["create", "update"], access: "allow" }];
+    await account.post("/roles", { name: "writer", policies });
+    const group = await account.post("/groups", { name: "writers", roles: "writer" });
+    const member = await given.member(account, { groups: ["writers"] });
+    expect((await upload(member, "first", "x")).status).toBe(200);
+    const began = Date.now();
+    const { request, answer } = beginUpload(member, "second", { "Transfer-Encoding": "chunked" });
+    request.write("x");
+    await expect.poll(() => readdirSync(join(given.dataDir, "uploads")).length).toBeGreaterThan(0);
+    await account.put(`/groups/${group.id}/svc_users/${member.membershipId}/remove`, {});
+    await expect.poll(() => Date.now() - began).toBeGreaterThan(1100); // access is taken as known for a second
+    request.end();
+    expect((await answer).status).toBe(403);
+    expect((await account.get(FILES)).files).toMatchObject([{ path: "first" }]);
   });
 
   test("may be empty, may come in chunks, and only when the server asks for it", async () => {
@@ -188,12 +229,27 @@ describe("a condition", () => {
     }
   });
 
-  test.each(["If-None-Match", "Content-Range"])("that is not supported (%s) stores nothing", async (name) => {
-    const account = await given.account();
-    const reply = await upload(account, "file", "x", { [name]: "*" });
-    expect(reply.body.error).toEqual({ error_code: 422, error_message: `${name} cannot be used in an upload` });
-    expect((await account.get(FILES)).files).toEqual([]);
-  });
+  test.each(["If-Match", "If-None-Match", "If-Unmodified-Since"])(
+    "of a deletion (%s) deletes nothing",
+    async (name) => {
+      const account = await given.account();
+      await upload(account, "file", "x");
+      const deletion = { method: "DELETE", path: `${FILES}/file`, headers: { [name]: "*" } };
+      const { status, body } = await sendAs(given.base, account, deletion);
+      expect([status, body.error.error_message]).toEqual([422, `${name} cannot be used in a deletion`]);
+      expect((await download(account, "file")).text).toBe("x");
+    },
+  );
+
+  test.each(["If-None-Match", "If-Unmodified-Since", "Content-Range"])(
+    "that is not supported (%s) stores nothing",
+    async (name) => {
+      const account = await given.account();
+      const reply = await upload(account, "file", "x", { [name]: "*" });
+      expect(reply.body.error).toEqual({ error_code: 422, error_message: `${name} cannot be used in an upload` });
+      expect((await account.get(FILES)).files).toEqual([]);
+    },
+  );
 
   test("lets only one of many concurrent uploads replace the file", async () => {
     const account = await given.account();

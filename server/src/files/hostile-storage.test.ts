@@ -65,7 +65,9 @@ describe("a link in the storage", () => {
     }
     expect((await account.get(`${FILES}?prefix=way/`)).files).toEqual([]);
     expect((await account.delete(`${FILES}/folder?recursive=true`)).count).toBe(1);
-    await account.delete(`${FILES}/way?recursive=true`).reply();
+    await account.delete(`${FILES}/way?recursive=true`).refused(422, /links are not followed/);
+    expect(await account.delete(`${FILES}/way`)).toEqual({ status: "deleted", count: 1 });
+    expect(readdirSync(storage)).toEqual([]);
     unchanged(world);
   });
 
@@ -83,6 +85,50 @@ test("what is no file is not opened: a pipe does not block the server", async ()
   expect((await download(account, "pipe")).status).toBe(422);
   expect((await account.get(FILES)).files).toMatchObject([{ path: "folder/file" }]);
   expect((await upload(account, "pipe", "now a file")).status).toBe(200);
+});
+
+test("a folder is deleted with everything that programs can make in it", async () => {
+  const world = await attacked();
+  const { account, storage, outside } = world;
+  const folder = join(storage, "folder");
+  for (const target of [outside, join(outside, "secret"), "nowhere"]) {
+    symlinkSync(target, join(folder, `link ${target.length}`));
+  }
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  writeFileSync(join(folder, ".put-0123456789abcdef"), "");
+  mkdirSync(join(folder, ".put-fedcba9876543210/empty/folders"), { recursive: true });
+  const count = 6; // the file, three links, the pipe and the one with a reserved name
+  const deleted = await account.delete(`${FILES}/folder?recursive=true`);
+  expect(deleted).toEqual({ status: "deleted", count, has_more: false });
+  expect(readdirSync(storage)).toEqual([]);
+  unchanged(world);
+});
+
+test("links, pipes and files with reserved names are deleted one by one", async () => {
+  const world = await attacked();
+  const { account, storage, outside } = world;
+  symlinkSync(join(outside, "secret"), join(storage, "link"));
+  execFileSync("mkfifo", [join(storage, "pipe")]);
+  writeFileSync(join(storage, ".put-0123456789abcdef"), "");
+  for (const path of ["link", "pipe", ".put-0123456789abcdef"]) {
+    expect(await account.delete(`${FILES}/${path}`)).toEqual({ status: "deleted", count: 1 });
+  }
+  expect(readdirSync(storage)).toEqual(["folder"]);
+  unchanged(world);
+});
+
+test("a folder that cannot be deleted completely is named", async () => {
+  const { account, storage } = await attacked();
+  const deep = Array.from({ length: 258 }, () => "d").join("/");
+  mkdirSync(join(storage, "folder", deep), { recursive: true });
+  await account.delete(`${FILES}/folder?recursive=true`).refused(422, /^path .*"folder\/d.* 256 folders below/);
+  await account.delete(`${FILES}/folder/${deep.slice(0, 20)}d?recursive=true`).reply();
+  await account.delete(`${FILES}/folder?recursive=true`);
+  expect(readdirSync(storage)).toEqual([]);
+  writeFileSync(Buffer.concat([Buffer.from(`${storage}/`), Buffer.from([0xff])]), "");
+  mkdirSync(join(storage, "odd"));
+  writeFileSync(Buffer.concat([Buffer.from(`${storage}/odd/`), Buffer.from([0xff])]), "");
+  await account.delete(`${FILES}/odd?recursive=true`).refused(422, /^path .*not UTF-8/);
 });
 
 test.each(["a link", "a file", "nothing"])("a folder that becomes %s during an upload leads nowhere", async (what) => {

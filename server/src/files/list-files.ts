@@ -10,6 +10,7 @@ import { FileObject, fileObject, mayUseFiles } from "./file.ts";
 import { checkBeginning } from "./file-path.ts";
 
 const LONGEST_PATH = 8000;
+const TIME_LIMIT_MS = 60_000;
 
 export const listFiles = operation({
   id: "file_list",
@@ -49,10 +50,11 @@ export const listFiles = operation({
     next_after: Nullable(Type.String({ description: "Null on the last page" })),
   }),
 
-  async handle({ query, caller, endingSignal }, services: WithAccountFiles) {
+  async handle({ query, caller, requireSlot, endingSignal }, services: WithAccountFiles) {
     const { prefix = "", delimiter, after, per_page: limit = DEFAULT_PER_PAGE } = query;
     checkBeginning("prefix", prefix);
-    const signal = endingSignal();
+    requireSlot("stream");
+    const signal = AbortSignal.any([endingSignal(), AbortSignal.timeout(TIME_LIMIT_MS)]);
     return services.accountFiles.use(caller.accountId, async (storage) => {
       const { store, uriOf, keyOf, pathOf, noteWorks, hasFolders } = storage;
       if (after !== undefined && hasFolders) checkBeginning("after", after);

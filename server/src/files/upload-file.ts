@@ -1,16 +1,17 @@
 import { missingPermission } from "../access/permission.ts";
 import { operation } from "../access/operation.ts";
 import type { RequestContext } from "../http/endpoint.ts";
+import type { DiskReservation } from "../lib/disk-reservation.ts";
 import { invalid } from "../lib/fault.ts";
 import type { StoredPut } from "../object-store/object-store.ts";
-import type { DiskReservation, OpenFiles, WithAccountFiles } from "./account-files.ts";
+import type { OpenFiles, WithAccountFiles } from "./account-files.ts";
 import { FileObject, fileObject, FileParams, mayUseFiles } from "./file.ts";
 import { expectedEtag, IF_MATCH } from "./if-match.ts";
 import { pathInUrl } from "./file-path.ts";
 import type { EndUpload } from "./unfinished-uploads.ts";
 
 /** To ignore them would store other contents than the client means, or replace a file that it wants to keep. */
-const REFUSED_HEADERS = ["Content-Range", "If-None-Match"];
+const REFUSED_HEADERS = ["Content-Range", "If-None-Match", "If-Unmodified-Since"];
 const REPLACING = mayUseFiles("file:update");
 
 export const uploadFile = operation({
@@ -25,6 +26,7 @@ export const uploadFile = operation({
   restOfPath: true,
   access: { permission: mayUseFiles("file:create") },
   params: FileParams,
+  worksOnFullDisk: true,
   byteBody: "The contents of the file: any number of bytes, with Content-Length or chunked",
   requestHeaders: { "If-Match": `Replaces the file only if ${IF_MATCH}` },
   example: { params: { path: "orders.csv" }, bytes: "id,price\n1,9.50\n" },

@@ -1,6 +1,7 @@
 /**
  * Bodies that are bytes: they have no limit, and the handler reads them as they arrive. The limit for the time of a
- * whole request does not apply to them; instead, a client must send something every minute while it is waited for.
+ * whole request does not apply to them; instead, a client must send at least 1 KiB a second, on average over each minute in
+ * which the server waits for it.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -18,10 +19,20 @@ export interface IncomingBytes {
   readonly stream: Readable;
 }
 
+interface IncomingBytesOptions {
+  /** Called with the number of bytes that arrive. May throw a refusal. */
+  readonly count?: ((bytes: number) => void) | undefined;
+  /** Called when all bytes have arrived, before the stream ends. A rejection is the stream's error. */
+  readonly beforeEnd?: (() => Promise<void>) | undefined;
+  readonly idleLimitMs?: number | undefined;
+}
+
 /** Requests of operations with such a body get this type, which selects their parser. */
 export const BYTES_TYPE = "application/octet-stream";
 
 const IDLE_LIMIT_MS = 60_000;
+/** Slower clients could hold the slots of all uploads for ever. */
+const MIN_BYTES_PER_MS = 1024 / 1000;
 const BUFFER_BYTES = 256 * 1024;
 
 const receiving = new WeakSet<Duplex>();
@@ -46,12 +57,17 @@ export function receiveBytes(server: FastifyInstance): void {
  */
 export function incomingBytes(
   raw: IncomingMessage,
-  count: (bytes: number) => void = () => undefined,
-  idleLimitMs = IDLE_LIMIT_MS,
+  {
+    count = () => undefined,
+    beforeEnd = async () => undefined,
+    idleLimitMs = IDLE_LIMIT_MS,
+  }: IncomingBytesOptions = {},
 ): IncomingBytes {
   const { "content-length": length } = raw.headers;
+  const speed = new SpeedCheck(idleLimitMs);
   let timer: NodeJS.Timeout | undefined;
   const wait = (): void => {
+    speed.wait();
     clearTimeout(timer);
     timer = setTimeout(() => stream.destroy(tooSlow()), idleLimitMs);
   };
@@ -75,6 +91,7 @@ export function incomingBytes(
   const onData = (chunk: Buffer): void => {
     try {
       count(chunk.length);
+      if (speed.isTooSlow(chunk.length)) throw tooSlow();
     } catch (error) {
       stream.destroy(error instanceof Error ? error : new Error("the body was refused", { cause: error }));
       return;
@@ -84,12 +101,19 @@ export function incomingBytes(
       return;
     }
     clearTimeout(timer); // the reader of the stream is slow, not the client
+    speed.pause();
     raw.pause();
   };
   const onEnd = (): void => {
     clearTimeout(timer);
-    if (raw.complete) stream.push(null);
-    else stream.destroy(incompleteRequest(undefined));
+    if (!raw.complete) {
+      stream.destroy(incompleteRequest(undefined));
+      return;
+    }
+    beforeEnd().then(
+      () => stream.destroyed || stream.push(null),
+      (error: unknown) => stream.destroy(error instanceof Error ? error : new Error("the body was refused")),
+    );
   };
   const onError = (error: Error): void => void stream.destroy(incompleteRequest(error));
   const onClose = (): void => {
@@ -103,5 +127,37 @@ export function incomingBytes(
 }
 
 function tooSlow(): Fault {
-  return new Fault("request-timeout", "The body stopped arriving: nothing came for a minute.");
+  return new Fault("request-timeout", "The body arrives too slowly: send at least 1 KiB per second.");
+}
+
+/** Counts only the time in which the client was waited for. */
+class SpeedCheck {
+  readonly #windowMs: number;
+  #since: number | undefined;
+  #waitedMs = 0;
+  #bytes = 0;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  wait(): void {
+    this.#since ??= performance.now();
+  }
+
+  pause(): void {
+    this.#since = undefined;
+  }
+
+  isTooSlow(bytes: number): boolean {
+    const now = performance.now();
+    this.#waitedMs += now - (this.#since ?? now);
+    this.#since = now;
+    this.#bytes += bytes;
+    if (this.#waitedMs < this.#windowMs) return false;
+    const isTooSlow = this.#bytes < this.#waitedMs * MIN_BYTES_PER_MS;
+    this.#waitedMs = 0;
+    this.#bytes = 0;
+    return isTooSlow;
+  }
 }

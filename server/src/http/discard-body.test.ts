@@ -62,6 +62,11 @@ describe("a refused body", () => {
     }
   });
 
+  test("is also read from a client that waited to be asked for it, and then lost its patience", async () => {
+    const header = `Content-Length: ${BODY_BYTES}\r\nExpect: 100-continue`;
+    expect(await sendAll(undefined, header, parts)).toBe("HTTP/1.1 401");
+  });
+
   test("is read with pauses", async () => {
     const account = await given.account();
     const began = performance.now();

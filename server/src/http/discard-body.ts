@@ -13,6 +13,8 @@ const MAX_REUSED_BYTES = 1024 * 1024;
  */
 const DISCARD_LIMIT_MS = 15_000;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A reply that fails before its first byte has set them already. */
+const CONTENT_HEADERS = ["Accept-Ranges", "Content-Disposition", "Content-Length", "ETag", "Last-Modified"];
 /** How much is read between two pauses. Bodies that are read at full speed would delay all other requests. */
 const PIECE_BYTES = 64 * 1024;
 const PAUSE_MS = 10;
@@ -28,7 +30,10 @@ export function sendRefusal(
   reply: FastifyReply,
   slots: RequestSlots,
 ): FastifyReply {
-  if (awaitsContinue(raw)) return reply.header("Connection", "close").send(text);
+  for (const name of CONTENT_HEADERS) reply.removeHeader(name);
+  if (reply.statusCode !== 416) reply.removeHeader("Content-Range");
+  // Such a client may lose its patience and send the body.
+  if (awaitsContinue(raw)) reply.header("Connection", "close");
   if (!hasLargeUnreadBody(raw)) return reply.send(text);
   reply.headers({ Connection: "close", "Content-Length": Buffer.byteLength(text) });
   const release = slots.take("discard", [`address ${ip}`]);

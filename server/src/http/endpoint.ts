@@ -50,7 +50,7 @@ export interface RequestContext {
   isHead: boolean;
   /**
    * The body of an endpoint with `byteBody`. Call it once, and read or destroy its stream. `count` is called with the
-   * number of bytes that arrive, and may throw a refusal.
+   * number of bytes that arrive, and may throw a refusal. The stream ends only if the caller still has access.
    */
   bytes: (count?: (bytes: number) => void) => IncomingBytes;
 }
@@ -116,6 +116,8 @@ export interface Endpoint<Access, Admitted, Services> {
   body?: TObject;
   /** The body is bytes of any number, whatever its Content-Type, and this describes them. The handler reads them. */
   byteBody?: string;
+  /** Not refused while the disk is nearly full: it frees space, or checks by itself whether it needs the disk. */
+  worksOnFullDisk?: true;
   /** Descriptions of the request headers that the handler reads. */
   requestHeaders?: Readonly<Record<string, string>>;
   /** The schema of the JSON reply; undefined if the endpoint only streams. */

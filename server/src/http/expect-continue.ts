@@ -1,6 +1,6 @@
 /**
- * `Expect: 100-continue`: the client sends its body when it is asked to. It is asked when the body is read, so a request
- * that is refused before that costs nobody a large body.
+ * `Expect: 100-continue`: the client sends its body when it is asked to. It is asked when the body is read, so a client
+ * whose request is refused before that need not send a large body.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 

@@ -74,7 +74,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
   const { endingSignal, turns, connections } = shared;
-  const headers = deprecationHeaders(endpoint, route.version);
+  // The token may be in a header that caches do not know.
+  const headers = { "Cache-Control": "private, no-store", ...deprecationHeaders(endpoint, route.version) };
   const isGet = endpoint.method === "GET";
   const search = objectSearch(endpoint, gate, services);
   const codecOfRoute = lazy(() => formCodecOf(endpoint, route.version));
@@ -99,7 +100,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       request.rawReply = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
       request.earlySearch = await searchEarly(request, reply);
-      const refusal = isGet ? undefined : writesRefused();
+      const refusal = isGet || endpoint.worksOnFullDisk === true ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
     },
     async handler(request, reply) {
@@ -125,7 +126,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
     reply.serializer(codec.writeReply).type("application/json; charset=utf-8");
     const admitted = gate.enter(endpoint, admission, arrival);
     const { nodeProof } = options;
-    const context = contextOf(request, reply, { ...shared, nodeProof, owners: gate.owners(admission), pause });
+    const renew = async (): Promise<void> => void (await gate.renew(endpoint, admission, arrival));
+    const context = contextOf(request, reply, { ...shared, nodeProof, owners: gate.owners(admission), pause, renew });
     if (request.earlySearch !== undefined && "fault" in request.earlySearch) throw request.earlySearch.fault;
     const given = (): Record<string, unknown> => readLoosely(isGet ? fieldsOf(request) : request.body);
     const searchContext = { ...admitted, given, endingSignal: context.endingSignal };
@@ -185,12 +187,14 @@ interface ContextSources extends SharedByRoutes {
   readonly nodeProof: ProveNode;
   readonly owners: readonly string[];
   readonly pause: () => void;
+  /** Checks access again. */
+  readonly renew: () => Promise<void>;
 }
 
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { endingSignal, requestSlots, nodeProof, owners, pause }: ContextSources,
+  { endingSignal, requestSlots, nodeProof, owners, pause, renew }: ContextSources,
 ): Omit<RequestContext, "afterId"> {
   // A handler that requests this signal is about to wait, so its slot is released.
   const endingOf = (): AbortSignal => {
@@ -201,7 +205,7 @@ function contextOf(
     endingSignal: endingOf,
     header: (name) => headerOf(request, name),
     isHead: request.method === "HEAD",
-    bytes: (count) => incomingBytes(request.raw, count),
+    bytes: (count) => incomingBytes(request.raw, { count, beforeEnd: renew }),
     ...requestSlots.ofRequest(owners, (release) => whenFinished(request.raw, reply.raw, release)),
     forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, nodeProof, endingOf()),
   };

@@ -6,7 +6,7 @@
  * |---|---|---|
  * | wait | a request that waits for an event, such as with `wait_seconds` | it is answered at once |
  * | follow | a followed log, which reads the database every second | refused |
- * | stream | an upload of bytes; any other reply that is sent while it is read, or that waits for an upload | refused |
+ * | stream | an upload of bytes; a list or a deletion of files; any other reply that is sent while it is read, or that waits for an upload | refused |
  * | discard | a refused request whose body is still read | its connection is closed |
  *
  * The refusal is 429 because of the user or the account, 503 because of the node.
@@ -119,5 +119,5 @@ const OWNER_TEXTS: Record<RefusedKind, string> = {
 };
 const NODE_TEXTS: Record<RefusedKind, string> = {
   follow: "Too many logs are being followed on the server: send the request without follow, or try again later.",
-  stream: "The server is sending too many replies at once. Try again later.",
+  stream: "The server has too many open uploads and downloads. Try again later.",
 };

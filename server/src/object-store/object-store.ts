@@ -48,6 +48,8 @@ export interface CallOptions {
 export interface FolderOptions extends CallOptions {
   /** Also if the store needs a separate request for each entry, which takes much longer than listing names. */
   withTimes?: boolean | undefined;
+  /** Shows everything else that can be deleted as a file: unfinished files, pipes and sockets of a folder on this machine. */
+  withAll?: boolean | undefined;
 }
 
 /** Without a length, the range extends to the end. */
@@ -62,7 +64,7 @@ export interface GetOptions extends CallOptions {
 
 export interface PutOptions extends CallOptions {
   contentType?: string | undefined;
-  /** No other code uses the chunks of the body, so their memory can be freed as soon as they are written. */
+  /** The chunks of the body are used only here, so their memory can be freed as soon as they are written. */
   ownsChunks?: boolean | undefined;
   /** The number of bytes, if it is known: a large object is then uploaded in parts of the right size. */
   bytes?: number | undefined;

@@ -1,9 +1,11 @@
 /**
  * Pages of a listing in the byte order of whole paths, for stores whose folders have entries in any order. Of each folder
- * it holds only the names that the page can need, so a folder may have any number of entries.
+ * it holds only the names that the page can need. One page reads a limited number of entries, because they are compared in
+ * the thread that serves all requests.
  */
 import { compareUtf8 } from "../lib/compare-utf8.ts";
 import type { ObjectStat, PageOptions } from "./object-store.ts";
+import { ObjectStoreError } from "./object-store-error.ts";
 
 export interface TreeEntry {
   readonly kind: "file" | "folder";
@@ -30,6 +32,9 @@ export interface TreePage {
 
 /** Deeper than any program needs. The files in deeper folders are left out. */
 const MAX_DEPTH = 256;
+/** The most entries that are read for one page. */
+export const MAX_PAGE_ENTRIES = 1_000_000;
+export const TOO_MANY_ENTRIES = "TOO_MANY_ENTRIES";
 /** If a folder has many empty folders, more of its names are held at a time, so that it is not read too often. */
 const GROWTH = 8;
 
@@ -53,6 +58,8 @@ class Walk {
   /** In order, and at most one more than the page shows. */
   readonly #found: (string | TreePage["files"][number])[] = [];
 
+  #read = 0;
+
   constructor(open: OpenFolder, options: Options) {
     this.#open = open;
     this.#options = options;
@@ -74,7 +81,7 @@ class Walk {
   async collect(path: string, depth: number): Promise<void> {
     let last: string | undefined;
     for (let batch = this.#missing; this.#missing > 0; batch *= GROWTH) {
-      const { found, end } = await this.#read(path, last, batch);
+      const { found, end } = await this.#next(path, last, batch);
       for (const each of found) {
         if (this.#missing <= 0) return;
         if (typeof each !== "string") this.#found.push(each);
@@ -87,13 +94,15 @@ class Walk {
   }
 
   /** The next entries of a folder in order: files, and the paths of folders. `end`: where to continue. */
-  async #read(path: string, last: string | undefined, count: number) {
+  async #next(path: string, last: string | undefined, count: number) {
     const folder = await this.#open(path);
     if (folder === undefined) return { found: [], end: undefined };
     try {
       const smallest = new Smallest(count);
       for await (const entries of folder.entries()) {
         this.#options.signal?.throwIfAborted();
+        this.#read += entries.length;
+        if (this.#read > MAX_PAGE_ENTRIES) throw tooMany();
         for (const entry of entries) {
           const found = { path: `${path}${entry.name}${entry.kind === "folder" ? "/" : ""}`, entry };
           if (this.#isWanted(found) && (last === undefined || compareUtf8(found.path, last) > 0)) smallest.add(found);
@@ -120,6 +129,10 @@ class Walk {
     if (entry.kind === "file") return path.startsWith(prefix) && isAfter;
     return path.startsWith(prefix) && (isAfter || (delimiter === undefined && after.startsWith(path)));
   }
+}
+
+function tooMany(): ObjectStoreError {
+  return new ObjectStoreError("too-large", "the folders have too many entries", { code: TOO_MANY_ENTRIES });
 }
 
 /** The first entries in order of any number. */

@@ -5,13 +5,14 @@
  */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { DiskReservation } from "../../lib/disk-reservation.ts";
 import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { sizeText } from "../../lib/size-text.ts";
 import type { AccountToMeasure } from "./account-disk-worker.ts";
-import { UploadedBytes, type DiskReservation } from "./uploaded-bytes.ts";
+import { UploadedBytes } from "./uploaded-bytes.ts";
 
 export interface AccountDiskOptions {
   readonly dataDir: string;
@@ -19,6 +20,7 @@ export interface AccountDiskOptions {
   readonly quotaBytes: number | null;
   /** The warm servers. */
   readonly servers: { accounts(): number[] };
+  readonly commands: () => RunningCommands;
   readonly log: Log;
 }
 
@@ -52,6 +54,8 @@ export class AccountDisk {
   readonly #options: AccountDiskOptions;
   readonly #measured = new Map<number, Measured>();
   readonly #uploads = new UploadedBytes();
+  /** The accounts that were above their quota at the last check. */
+  readonly #above = new Set<number>();
   readonly #inTurn = limitConcurrency(1);
   #worker: Worker | undefined;
 
@@ -87,8 +91,10 @@ export class AccountDisk {
     if (quotaBytes === null) return UNLIMITED;
     const reservation = this.#uploads.open(accountId, bytes ?? 0);
     try {
-      if (this.#isFull(accountId, quotaBytes) || this.#isUnknown(accountId)) {
-        await this.#inTurn(() => this.#measureDue(accountId, quotaBytes, []));
+      // An upload that has replaced a file counts twice until the next measurement.
+      const mayCountTwice = bytes === undefined && this.#uploads.hasStored(accountId);
+      if (this.#isFull(accountId, quotaBytes) || this.#isUnknown(accountId) || mayCountTwice) {
+        await this.#inTurn(() => this.#measureDue(accountId, quotaBytes));
       }
       if (this.#isFull(accountId, quotaBytes)) throw noRoom(quotaBytes);
     } catch (error) {
@@ -105,14 +111,15 @@ export class AccountDisk {
   }
 
   /** Measures the accounts that may write, and those above their quota; ends what runs for the latter. */
-  async enforce(commands: RunningCommands): Promise<void> {
-    const { quotaBytes, servers } = this.#options;
+  async enforce(): Promise<void> {
+    const { quotaBytes, servers, commands } = this.#options;
     if (quotaBytes === null) return;
     const above = [...this.#measured.keys()].filter((id) => this.excess(id) !== undefined);
-    const all = new Set([...commands.running().map(({ accountId }) => accountId), ...servers.accounts(), ...above]);
+    const running = commands().running();
+    const all = new Set([...running.map(({ accountId }) => accountId), ...servers.accounts(), ...above]);
     for (const accountId of all) {
       try {
-        await this.#enforceFor(accountId, quotaBytes, commands);
+        await this.#enforceFor(accountId, quotaBytes);
       } catch (error) {
         this.#options.log.warn({ err: error, accountId }, "the files of an account could not be measured");
       }
@@ -123,18 +130,20 @@ export class AccountDisk {
     await this.#worker?.terminate();
   }
 
-  async #enforceFor(accountId: number, quotaBytes: number, commands: RunningCommands): Promise<void> {
-    const last = this.#measured.get(accountId);
-    const running = commands.running().filter((run) => run.accountId === accountId);
-    const ids = running.map(({ id }) => String(id));
-    if (!(await this.#inTurn(() => this.#measureDue(accountId, quotaBytes, ids)))) return;
+  /** Acts on the last measurement, even if an upload has caused it. */
+  async #enforceFor(accountId: number, quotaBytes: number): Promise<void> {
+    await this.#inTurn(() => this.#measureDue(accountId, quotaBytes));
     const over = this.excess(accountId);
-    if (over === undefined) return;
-    if (last === undefined || last.used <= quotaBytes) {
+    if (over === undefined) {
+      this.#above.delete(accountId);
+      return;
+    }
+    if (!this.#above.has(accountId)) {
       const used = this.#measured.get(accountId)?.used;
       this.#options.log.warn({ accountId, used, quotaBytes }, "an account is above its quota");
     }
-    commands.endRunsOf(accountId, `the account is above its quota: ${over}`);
+    this.#above.add(accountId);
+    this.#options.commands().endRunsOf(accountId, `the account is above its quota: ${over}`);
   }
 
   #isUnknown(accountId: number): boolean {
@@ -147,11 +156,15 @@ export class AccountDisk {
     return (this.#measured.get(accountId)?.used ?? 0) + this.#uploads.bytesOf(accountId) > quotaBytes - margin;
   }
 
-  /** False: it is too early to measure again. */
-  async #measureDue(accountId: number, quotaBytes: number, running: readonly string[]): Promise<boolean> {
-    const { dataDir } = this.#options;
+  /** Does nothing if it is too early to measure again. */
+  async #measureDue(accountId: number, quotaBytes: number): Promise<void> {
+    const { dataDir, commands } = this.#options;
     const disk = readDisk(dataDir);
-    if (disk === undefined || !isDue(this.#measured.get(accountId), disk.freeBytes, quotaBytes)) return false;
+    if (disk === undefined || !isDue(this.#measured.get(accountId), disk.freeBytes, quotaBytes)) return;
+    const ofAccount = commands()
+      .running()
+      .filter((run) => run.accountId === accountId);
+    const running = ofAccount.map(({ id }) => String(id));
     const begin = performance.now();
     const forgetCounted = this.#uploads.beginMeasuring(accountId);
     const folder = join(dataDir, "accounts", String(accountId));
@@ -159,7 +172,6 @@ export class AccountDisk {
     forgetCounted();
     const at = performance.now();
     this.#measured.set(accountId, { used, freeBytes: disk.freeBytes, at, workMs: at - begin });
-    return true;
   }
 
   /** Never called twice at the same time. */

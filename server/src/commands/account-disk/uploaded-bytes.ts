@@ -1,12 +1,7 @@
+import type { DiskReservation } from "../../lib/disk-reservation.ts";
+
 /** The least that a small file counts with. */
 const MIN_FILE_BYTES = 4096;
-
-export interface DiskReservation {
-  /** So many more bytes have arrived. Throws the refusal when there is no room for them. */
-  add(bytes: number): void;
-  /** Idempotent. `isStored`: the bytes stay on the disk. */
-  release(isStored: boolean): void;
-}
 
 /** The bytes of uploads that the last measurement of their account has not seen. */
 export class UploadedBytes {
@@ -15,6 +10,11 @@ export class UploadedBytes {
 
   bytesOf(accountId: number): number {
     return (this.#open.get(accountId) ?? 0) + (this.#stored.get(accountId) ?? 0);
+  }
+
+  /** Whether an upload of the account has ended since its last measurement. */
+  hasStored(accountId: number): boolean {
+    return this.#stored.has(accountId);
   }
 
   /** Counts the larger one of the announced and the received number. */

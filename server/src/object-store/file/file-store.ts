@@ -1,5 +1,5 @@
 import { constants, type Dirent } from "node:fs";
-import { lstat, open, readdir, rmdir, unlink } from "node:fs/promises";
+import { lstat, open, opendir, rmdir, unlink } from "node:fs/promises";
 import { resolve } from "node:path";
 import type {
   CallOptions,
@@ -28,6 +28,7 @@ import { statOf } from "./stat-of.ts";
 
 /** Large pieces, because each costs a turn of the event loop in several streams. */
 const READ_PIECE_BYTES = 256 * 1024;
+const ENTRIES_AT_A_TIME = 500;
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export interface FileStoreOptions {
@@ -48,9 +49,9 @@ export function fileStore({ rootDir, stagingDir }: FileStoreOptions): ObjectStor
     list: (uri, options = {}) => list(root, belowRoot(root, parseObjectUri(uri)), options),
     page: async (uri, options) => page(root, belowRoot(root, parseObjectUri(uri)), options),
     folder: (uri, options = {}) => readFolder(root, parseObjectUri(uri), options),
-    delete: async (uri, options = {}) => remove(root, pathOf(root, uri), options),
-    stat: async (uri, options = {}) => stat(root, pathOf(root, uri), options),
-    removeFolder: async (uri) => removeFolder(root, pathOf(root, uri)),
+    delete: async (uri, options = {}) => remove(root, pathOf(root, uri, "any"), options),
+    stat: async (uri, options = {}) => stat(root, pathOf(root, uri, "any"), options),
+    removeFolder: async (uri) => removeFolder(root, pathOf(root, uri, "any")),
     discard: () => Promise.resolve(), // a start empties the staging folder
     close: () => Promise.resolve(),
   };
@@ -123,7 +124,7 @@ async function page(root: string, prefix: string, options: PageOptions): Promise
 async function* readFolder(
   root: string,
   uri: ObjectUri,
-  { signal, withTimes = false }: FolderOptions,
+  { signal, withTimes = false, withAll = false }: FolderOptions,
 ): AsyncGenerator<FolderEntry> {
   signal?.throwIfAborted();
   const path = belowRoot(root, { ...uri, key: `${uri.key}/` }).replace(/\/$/, "");
@@ -132,15 +133,26 @@ async function* readFolder(
   const folder = await openFolders(root, file, "enter").catch(undefinedIfMissing);
   if (folder === undefined) return;
   try {
-    for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(file))) {
-      const kind = kindOf(entry);
-      if (kind === undefined || (kind === "file" && unfinishedName.test(entry.name))) continue;
-      const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(file)) : null;
+    for await (const entry of await opendir(folder.path, { bufferSize: ENTRIES_AT_A_TIME })) {
+      const kind = kindOf(entry) ?? (withAll ? "file" : undefined);
+      if (kind === undefined || (kind === "file" && !withAll && unfinishedName.test(entry.name))) continue;
+      if (withAll) await checkName(folder, entry, file.subject);
+      const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)) : null;
       yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt };
     }
+  } catch (error) {
+    throw fileFailure(file.subject, error);
   } finally {
     await folder.close();
   }
+}
+
+/** Bytes that are not UTF-8 are shown as U+FFFD: the entry cannot be reached by such a name. */
+async function checkName(folder: Folder, { name }: Dirent, subject: string): Promise<void> {
+  if (!name.includes("\uFFFD")) return;
+  await lstat(folder.entry(name)).catch(() => {
+    throw new ObjectStoreError("bad-uri", `${subject}: a name in the folder is not UTF-8`);
+  });
 }
 
 function kindOf(entry: Dirent): FolderEntry["kind"] | undefined {
@@ -196,12 +208,14 @@ async function inFolder<T>(root: string, file: FilePath, work: (folder: Folder) 
   }
 }
 
-function pathOf(root: string, text: string): FilePath {
+/** Names of unfinished files are those of writers, but such a file, or a folder that a program made, can be deleted. */
+function pathOf(root: string, text: string, names: "any" | "ordinary" = "ordinary"): FilePath {
   const uri = parseObjectUri(text);
   const folders = belowRoot(root, uri).split("/");
   const name = folders.pop() ?? "";
   if (name === "" || name === "." || name === "..") throw badUri("must name a file, not a folder");
-  if (unfinishedName.test(name)) throw badUri("must not have a name that is reserved for temporary files");
+  if (names === "ordinary" && unfinishedName.test(name))
+    throw badUri("must not have a name that is reserved for temporary files");
   return { folders, name, subject: formatObjectUri(uri) };
 }
 

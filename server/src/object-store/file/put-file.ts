@@ -15,7 +15,7 @@ import { openFolders, rethrow, type FilePath } from "./open-folder-chain.ts";
 import { fileStat, statOf } from "./stat-of.ts";
 import { writeStream } from "./write-stream.ts";
 
-export interface PutPlace {
+interface PutFolders {
   readonly root: string;
   readonly stagingDir: string | undefined;
 }
@@ -27,7 +27,7 @@ const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 const naming = new KeyedSemaphore<string>(() => 1);
 
 export async function putFile(
-  { root, stagingDir }: PutPlace,
+  { root, stagingDir }: PutFolders,
   file: FilePath,
   body: ObjectBody,
   options: PutOptions,

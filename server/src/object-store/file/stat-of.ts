@@ -11,7 +11,15 @@ export function statOf(stats: BigIntStats, { subject }: { readonly subject: stri
 }
 
 /** A replaced file has another inode, a changed one another time or size. */
-export function fileStat({ size, mtime, ino, mtimeNs }: BigIntStats): ObjectStat {
+export function fileStat({ size, ino, mtimeNs }: BigIntStats): ObjectStat {
   const etag = [ino, mtimeNs, size].map((part) => part.toString(36)).join("-");
-  return { size: Number(size), modifiedAt: mtime, etag };
+  return { size: Number(size), modifiedAt: shownTime(mtimeNs), etag };
+}
+
+const MIN_TIME = Date.UTC(1900, 0, 1);
+const MAX_TIME = Date.UTC(9999, 11, 31);
+
+/** Programs can give a file any time, also one that is no `Date`. */
+function shownTime(ns: bigint): Date {
+  return new Date(Math.min(Math.max(Number(ns / 1_000_000n), MIN_TIME), MAX_TIME));
 }
