@@ -1,7 +1,7 @@
-import { basename } from "node:path";
 import type { Contribution } from "../spark-home/contribution.ts";
-import { foldersOf } from "./format-jars.ts";
-import { FORMAT_DEFAULTS, formatProperties, isOwnedByFormats } from "./format-properties.ts";
+import { checkServerSettings } from "../spark-submit/submit-rules.ts";
+import { foldersOf, type FormatFiles } from "./format-jars.ts";
+import { formatDefaults, formatProperties, isOwnedByFormats } from "./format-properties.ts";
 import type { TableFormat } from "./table-format.ts";
 
 /** Only Sparks with a metastore of ours get its secret. */
@@ -17,40 +17,40 @@ const DELTA_WARM_UP = [
   "select * from delta.`${spark.local.dir}/delta-warm-up` where id > 0 order by id",
 ];
 
-/** Delta's jar contains its Python module (`from delta.tables import DeltaTable`), which Python reads from there. */
-function pythonModules(jars: readonly string[]): Record<string, string> {
-  const jar = jars.find((path) => basename(path).startsWith("delta-spark_"));
-  return jar === undefined ? {} : { PYTHONPATH: jar };
+export interface FormatParts extends FormatFiles {
+  /** The processors of this node if tasks run in the driver's own JVM; undefined: they run on a cluster elsewhere. */
+  readonly processors: number | undefined;
 }
 
 /**
  * The contribution with the table formats. Properties of an app, or of an operator's file, that the formats own are left
- * out, whatever they say: half of a configuration would be worse.
+ * out, whatever they say: half of a configuration would be worse. Throws if Java options set such a property.
  */
 export function withTableFormats(
   contribution: Contribution,
   formats: readonly TableFormat[],
-  { jars, runsHere }: { jars: readonly string[]; runsHere: boolean },
+  { jars, pythonPath, processors }: FormatParts,
 ): Contribution {
   if (formats.length === 0) return contribution;
   const all = Object.entries(contribution.properties);
   const context = {
     warehouse: contribution.properties["spark.sql.warehouse.dir"] ?? "",
     hasOwnMetastore: OWN_METASTORE in contribution.properties,
-    runsHere,
+    processors,
   };
+  checkServerSettings(contribution.properties, "config of the app", isOwnedByFormats);
   return {
     ...contribution,
     properties: {
-      ...FORMAT_DEFAULTS,
+      ...formatDefaults(formats, context),
       ...Object.fromEntries(all.filter(([key]) => !isOwnedByFormats(key))),
       ...formatProperties(formats, context),
     },
     classPath: [...contribution.classPath, ...jars],
-    env: { ...contribution.env, ...pythonModules(jars) },
-    readOnly: [...contribution.readOnly, ...foldersOf(jars)],
+    env: { ...contribution.env, ...(pythonPath === undefined ? {} : { PYTHONPATH: pythonPath }) },
+    readOnly: [...contribution.readOnly, ...foldersOf(jars), ...(pythonPath === undefined ? [] : [pythonPath])],
     hasTableFormats: true,
-    warmUp: formats.includes("delta") && runsHere ? DELTA_WARM_UP : [],
+    warmUp: formats.includes("delta") && processors !== undefined ? DELTA_WARM_UP : [],
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
   };
 }
