@@ -9,10 +9,10 @@ const OWN_METASTORE = "spark.headgate.metastore.secret";
 
 /**
  * The first table of Delta in a server takes many seconds of processor time, most of them to read the table's log. Spark
- * replaces the variable by the server's own folder.
+ * replaces the variable by the server's own folder. A statement that was interrupted is run again.
  */
 const DELTA_WARM_UP = [
-  "create table delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
+  "create table if not exists delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
   "insert into delta.`${spark.local.dir}/delta-warm-up` values (1, 'a')",
   "select * from delta.`${spark.local.dir}/delta-warm-up` where id > 0 order by id",
 ];
