@@ -9,6 +9,8 @@ import type { Database } from "../db/database.ts";
 import { mergeContributions } from "../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
 import { runsHere } from "../engines/spark-submit/executor-jars.ts";
+import { checkServerSettings } from "../engines/spark-submit/submit-rules.ts";
+import { isOwnedByFormats } from "../engines/table-formats/format-properties.ts";
 import type { FormatFiles, FormatJars } from "../engines/table-formats/format-jars.ts";
 import { FORMAT_NAMES, type TableFormat } from "../engines/table-formats/table-format.ts";
 import { withTableFormats } from "../engines/table-formats/with-table-formats.ts";
@@ -47,6 +49,9 @@ export function sparkContributions(parts: ContributionParts): ContributionsOf {
       // Another cluster may have access to S3 by itself.
       const files = isHere ? storage : { ...storage, defaults: {} };
       const merged = mergeContributions([files, catalog, cluster, app]);
+      if (cluster.tableFormats.length > 0) {
+        checkServerSettings(merged.properties, "config of the app", isOwnedByFormats);
+      }
       return withTableFormats(merged, cluster.tableFormats, {
         ...formats,
         processors: isHere ? processors : undefined,

@@ -65,9 +65,14 @@ async function prepareProgram(
   const { folder, applicationId } = run.files;
   const inside = foldersInside(sandbox, folder);
   const waits = new WaitNotes(run.files);
-  // This may start a metastore or wait for a download.
-  const commandLine = driver.commandLine(run, { ...inside, applicationId }, (text) => waits.add(text));
-  const program = await unlessAborted(signal, commandLine).finally(() => waits.close());
+  let program;
+  try {
+    // This may start a metastore or wait for a download.
+    const commandLine = driver.commandLine(run, { ...inside, applicationId }, (text) => waits.add(text));
+    program = await unlessAborted(signal, commandLine);
+  } finally {
+    await waits.close();
+  }
   const notes = [...waits.texts, ...(program.notes ?? [])];
   const identity = accountIdentity(accountId);
   const memoryMiB = program.memoryMiB ?? driver.memoryMiB(run.command);

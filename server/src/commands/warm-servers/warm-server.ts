@@ -148,8 +148,9 @@ export class WarmServer extends Supervised<SparkScope> {
       void session.interrupt(operationId).catch(() => undefined);
     };
     try {
-      for (const sql of [...this.#whenIdle]) {
-        if (!this.isIdle || interruption.signal.aborted) break;
+      while (this.isIdle && !interruption.signal.aborted) {
+        const [sql] = this.#whenIdle;
+        if (sql === undefined) break;
         operationId = crypto.randomUUID();
         await run(session, sql, operationId);
         this.#whenIdle.shift();

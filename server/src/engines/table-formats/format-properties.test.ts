@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
 import { runsNoUserCode } from "../spark-submit/standby-rules.ts";
+import { checkServerSettings } from "../spark-submit/submit-rules.ts";
 import { TABLE_FORMATS, type TableFormat } from "./table-format.ts";
 import { isOwnedByFormats } from "./format-properties.ts";
 import { withTableFormats } from "./with-table-formats.ts";
@@ -90,13 +91,14 @@ it("owns each property that it sets, except defaults", () => {
   expect(free).toEqual(["spark.databricks.delta.snapshotPartitions", "spark.headgate.metastore.secret"]);
 });
 
-it("refuses its properties as Java options, which Spark reads, too", () => {
-  const own = {
-    ...base,
-    "spark.driver.extraJavaOptions": "-Xss4m -Dspark.sql.catalog.iceberg.io-impl=com.example.Spy",
-  };
-  expect(() => added(["iceberg"], own)).toThrow(/may not have the Java option -Dspark\.sql\.catalog\.iceberg\.io-impl/);
-  expect(added([], own).properties).toEqual(own);
+it("does not have its properties as Java options, which Spark reads, too", () => {
+  const { properties } = added(["iceberg"]);
+  const check = (javaOptions: string) => () =>
+    checkServerSettings({ ...properties, "spark.driver.extraJavaOptions": javaOptions }, "config", isOwnedByFormats);
+  expect(check("-Xss4m -Dspark.sql.catalog.iceberg.io-impl=com.example.Spy")).toThrow(
+    /^config may not have the Java option -Dspark\.sql\.catalog\.iceberg\.io-impl/,
+  );
+  expect(check("-Xss4m -Dspark.sql.catalogs=mine -Dmine=spark.sql.extensions")).not.toThrow();
 });
 
 it("adds the jars, their folders and Delta's Python module", () => {

@@ -1,5 +1,4 @@
 import type { Contribution } from "../spark-home/contribution.ts";
-import { checkServerSettings } from "../spark-submit/submit-rules.ts";
 import { foldersOf, type FormatFiles } from "./format-jars.ts";
 import { formatDefaults, formatProperties, isOwnedByFormats } from "./format-properties.ts";
 import type { TableFormat } from "./table-format.ts";
@@ -24,7 +23,7 @@ export interface FormatParts extends FormatFiles {
 
 /**
  * The contribution with the table formats. Properties of an app, or of an operator's file, that the formats own are left
- * out, whatever they say: half of a configuration would be worse. Throws if Java options set such a property.
+ * out, whatever they say: half of a configuration would be worse.
  */
 export function withTableFormats(
   contribution: Contribution,
@@ -38,7 +37,6 @@ export function withTableFormats(
     hasOwnMetastore: OWN_METASTORE in contribution.properties,
     processors,
   };
-  checkServerSettings(contribution.properties, "config of the app", isOwnedByFormats);
   return {
     ...contribution,
     properties: {
