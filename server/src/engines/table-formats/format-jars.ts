@@ -146,12 +146,12 @@ function pythonPathFor(format: TableFormat, folder: string, { python }: Home): s
 }
 
 /** Python could import from the jar, but would read the list of its thousands of entries in each process. */
-const UNPACK = `import compileall, sys, zipfile
+const UNPACK = `import compileall, py_compile, sys, zipfile
 jar, folder = sys.argv[1:]
 with zipfile.ZipFile(jar) as entries:
     names = [name for name in entries.namelist() if name.startswith("delta/") and name.endswith(".py")]
     entries.extractall(folder, names)
-compileall.compile_dir(folder, quiet=1, invalidation_mode=compileall.PycInvalidationMode.UNCHECKED_HASH)
+compileall.compile_dir(folder, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 `;
 
 async function unpackModules(
