@@ -54,7 +54,7 @@ async function firstTable({ run }: BenchHeadgate, format: Format, round: number)
 
 async function restart({ call, run }: BenchHeadgate): Promise<void> {
   await call("PUT", `${CLUSTER}/state`, { state: "terminate", force: true });
-  while ((await call<{ state: string }>("GET", `${CLUSTER}/state`)).state !== "DOWN");
+  while ((await call<{ state: string }>("GET", `${CLUSTER}/state`)).state !== "DOWN") await delay(100);
   await run(sqlCommand(SELECT_1));
   await delay(IDLE_MS);
 }

@@ -29,15 +29,27 @@ describe.skipIf(sparkIsMissing)("the jars of a table format", () => {
       const home = await findSparkHome(inject("postgres").cacheDir);
       const cacheDir = mkdtempSync(join(tmpdir(), "headgate-formats-"));
       onTestFinished(() => rmSync(cacheDir, { recursive: true }));
-      const jars = new FormatJars({ cacheDir, log: pino({ enabled: false }) });
+      let now = 0;
+      const jars = new FormatJars({ cacheDir, log: pino({ enabled: false }), now: () => now });
       const broken = { ...home, java: { ...home.java, path: "/bin/false" } };
       await expect(jars.provide("delta", broken)).rejects.toThrow(
-        /^Delta Lake cannot be set up: .*\(exit code 1\)\. The next command tries again$/,
+        /^Delta Lake cannot be set up: .*\(exit code 1\)\. It is tried again after a minute$/,
       );
+      expect(readdirSync(cacheDir)).toEqual(["table-formats.lock"]);
+      now = 59_000;
+      await expect(jars.provide("delta", home)).rejects.toThrow("It is tried again after a minute");
+      now = 60_000;
+      const giveUp = (): never => {
+        throw new Error("gives up");
+      };
+      await expect(jars.provide("delta", home, giveUp)).rejects.toThrow("gives up");
       expect(readdirSync(cacheDir)).toEqual(["table-formats.lock"]);
       const [one, other] = await Promise.all([jars.provide("delta", home), jars.provide("delta", home)]);
       expect(one).toEqual(other);
-      expect(one.some((path) => path.includes("/delta-spark_4.1_2.13-4.4.0.jar"))).toBe(true);
+      const modules = readdirSync(one.pythonPath ?? "", { recursive: true, encoding: "utf8" });
+      expect(modules).toContain("delta/tables.py");
+      expect(modules.some((name) => /^delta\/__pycache__\/tables\..*\.pyc$/.test(name))).toBe(true);
+      expect(one.jars.some((path) => path.includes("/delta-spark_4.1_2.13-4.4.0.jar"))).toBe(true);
       let waited = false;
       expect(await jars.provide("delta", broken, () => (waited = true))).toEqual(one);
       expect(waited).toBe(false);

@@ -10,10 +10,9 @@ import { readAccount } from "./store/account.ts";
 
 /**
  * The contribution of an account's storage to its Sparks: its own folder, its location under the name `storage:/`, and S3
- * with its own keys and endpoint. Tables
- * without a location are in the account's location on S3 if it has one, so that every node can read them, else in the
- * folder. The defaults are for Sparks on this node: Sparks elsewhere lack our classes. `hasS3a`: whether the Spark of
- * this node has s3a.
+ * with its own keys and endpoint. Tables without a location are in the account's location on S3 if it has one, so that
+ * every node can read them, else in the folder. The defaults are for Sparks on this node: another cluster may have access
+ * to S3 by itself. `hasS3a`: whether the Spark of this node has s3a.
  */
 export function sparkStorage(
   db: Database,

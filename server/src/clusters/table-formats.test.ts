@@ -48,6 +48,16 @@ test.each([
     { table_formats: ["iceberg"], spark_config: { "spark.sql.catalog.iceberg.uri": "x" } },
     /^spark_config may not set spark\.sql\.catalog\.iceberg\.uri/,
   ],
+  [
+    "the class of local files in spark_config",
+    { table_formats: ["delta"], spark_config: { "spark.hadoop.fs.AbstractFileSystem.file.impl": "a.B" } },
+    /^spark_config may not set spark\.hadoop\.fs\.AbstractFileSystem\.file\.impl/,
+  ],
+  [
+    "a setting as a Java option in spark_config",
+    { table_formats: ["delta"], spark_config: { "spark.driver.extraJavaOptions": "-Dspark.sql.extensions=a.B" } },
+    /^spark_config may not have the Java option -Dspark\.sql\.extensions/,
+  ],
 ])("%s is refused, and nothing is stored", async (_, more, message) => {
   const account = await given.account();
   await account.post("/api/v2/clusters", { labels: ["new"], engine: LOCAL, ...more }).refused(422, message);

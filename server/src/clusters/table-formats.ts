@@ -1,5 +1,6 @@
 import { ICEBERG_CATALOG, TABLE_FORMATS, type TableFormat } from "../engines/table-formats/table-format.ts";
 import { isOwnedByFormats } from "../engines/table-formats/format-properties.ts";
+import { checkServerSettings } from "../engines/spark-submit/submit-rules.ts";
 import { invalid } from "../lib/fault.ts";
 import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import type { ClusterEngine } from "./engine.ts";
@@ -48,4 +49,5 @@ export function checkTableFormats({ tableFormats, engine, sparkConfig }: Formats
   if (owned !== undefined) {
     throw invalid("spark_config", `may not set ${owned} on a cluster with table_formats: the server sets it`);
   }
+  checkServerSettings(sparkConfig, "spark_config", isOwnedByFormats);
 }

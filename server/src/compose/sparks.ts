@@ -4,7 +4,6 @@ import type { PoolConfig } from "pg";
 import { sparkStorage } from "../accounts/spark-storage.ts";
 import { firstAccountId } from "../accounts/store/operator.ts";
 import type { AccountServices } from "../accounts/account-services.ts";
-import { sparkApp } from "../apps/spark-app.ts";
 import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import { MetastoreReaders } from "../catalog/metastores/metastore-readers.ts";
@@ -24,7 +23,7 @@ import { sparkDriver } from "../commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "../commands/programs/standby-drivers.ts";
 import { runsForAccount } from "../commands/store/in-use.ts";
 import { openSql, type SqlService } from "../commands/sql/sql-executor.ts";
-import type { ContributionsOf } from "../commands/execution/spark-scope.ts";
+import { sparkContributions } from "./contributions.ts";
 import { composeControlGroups, composeSandbox } from "./isolation.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -34,12 +33,7 @@ import { renewPresence } from "../processes/runner/lease.ts";
 import type { OrphanTerms } from "../processes/runner/protocol.ts";
 import type { Sandbox } from "../processes/sandbox/sandbox.ts";
 import type { ShowProgress } from "../processes/set-up/set-up-step.ts";
-import { runsHere } from "../engines/spark-submit/executor-jars.ts";
-import { mergeContributions } from "../engines/spark-home/contribution.ts";
-import { FORMAT_NAMES, type TableFormat } from "../engines/table-formats/table-format.ts";
 import { FormatJars } from "../engines/table-formats/format-jars.ts";
-import { withTableFormats } from "../engines/table-formats/with-table-formats.ts";
-import { Fault } from "../lib/fault.ts";
 import { hasS3a } from "../engines/spark-home/jvm-parts.ts";
 import { ensureSparkHome } from "../engines/spark-home/spark-home.ts";
 import { startPythonSetUp, type PythonSetUp } from "../engines/spark-home/python-set-up.ts";
@@ -125,7 +119,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   held.defer(() => metastores.close());
   metastoreAccounts.add(metastores);
   const clusterOf = sparkCluster(db, keys, config);
-  const formatJars = new FormatJars({ cacheDir: config.cacheDir, log });
+  const formatJars = new FormatJars({ cacheDir: config.cacheDir, log, now: monotonicMs });
   held.defer(() => formatJars.stop());
   const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores, formatJars, setUp });
   const contributions = { contributionsOf, clusterOf };
@@ -185,54 +179,6 @@ class AccountsOfProcesses {
   list(): number[] {
     return this.#kinds.flatMap((kind) => kind.accounts());
   }
-}
-
-interface ContributionParts {
-  db: Database;
-  clusterOf: ReturnType<typeof sparkCluster>;
-  storageOf: ReturnType<typeof sparkStorage>;
-  metastores: Metastores;
-  formatJars: FormatJars;
-  setUp: SparkSetUp | undefined;
-}
-
-/** Everything that configures an account's Sparks. If two contributions set a property, the later one wins. */
-function sparkContributions(parts: ContributionParts): ContributionsOf {
-  const { db, clusterOf, storageOf, metastores } = parts;
-  const appOf = sparkApp(db);
-  return async ({ accountId, clusterId, appId }, onWait) => {
-    const [storage, cluster, app] = await Promise.all([
-      storageOf(accountId),
-      clusterOf(accountId, clusterId),
-      appId === null ? {} : appOf(accountId, appId),
-    ]);
-    // A remote server has its own catalog.
-    const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
-    const isHere = runsHere(cluster.properties ?? {});
-    // Another cluster may have access to S3 by itself, and lacks our classes.
-    const files = isHere ? storage : { ...storage, defaults: {} };
-    const { tableFormats } = cluster;
-    const jars = tableFormats.length === 0 ? [] : await jarsOf(tableFormats, parts, onWait);
-    const merged = mergeContributions([files, catalog, cluster, app]);
-    return withTableFormats(merged, tableFormats, { jars, runsHere: isHere });
-  };
-}
-
-/** The jars of the formats. The first cluster that needs them waits until they are downloaded. */
-async function jarsOf(
-  formats: readonly TableFormat[],
-  { formatJars, setUp }: Pick<ContributionParts, "formatJars" | "setUp">,
-  onWait: (text: string) => void = () => undefined,
-): Promise<string[]> {
-  const spark = setUp?.current();
-  if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-  const jars: string[] = [];
-  for (const format of formats) {
-    const wait = (): void =>
-      onWait(`waiting for the download of ${FORMAT_NAMES[format]}, which this cluster is the first to use`);
-    jars.push(...(await formatJars.provide(format, spark.home, wait)));
-  }
-  return jars;
 }
 
 type MetastoreParts = Pick<

@@ -16,7 +16,7 @@ export interface ScopedProcess {
 
 /**
  * The current configuration of the scope's JVMs, from the account, its metastore, the cluster and the app. It may have to
- * be prepared: `onWait` is called with what the caller waits for, as text for users.
+ * be prepared: `onWait` is called with what the caller waits for, as text for users. If it throws, nothing is prepared.
  */
 export type ContributionsOf = (scope: SparkScope, onWait?: (text: string) => void) => Promise<Contribution>;
 

@@ -13,7 +13,8 @@ export interface ProgramDriver {
   memoryMiB(command: RunnableCommand): number;
   /** The memory that the options of the command, or its script `text`, ask for; undefined: none. */
   statedMemoryMiB(command: RunnableCommand, text: string | null): number | undefined;
-  commandLine(run: CommandRun, folders: DriverFolders): Promise<DriverLaunch>;
+  /** `onWait` is called with what the program waits for, as text for users. */
+  commandLine(run: CommandRun, folders: DriverFolders, onWait?: (text: string) => void): Promise<DriverLaunch>;
   /** A driver that waits for a program of the scope. Undefined: the scope can have none. */
   standby?(scope: SparkScope, folders: Pick<DriverFolders, "work" | "input">): Promise<StandbyLaunch | undefined>;
   /** Absent: failures are described by their exit codes. */
@@ -23,7 +24,7 @@ export interface ProgramDriver {
 }
 
 /** The folders of the attempt, as the program sees them. `DriverLaunch.files` are in `input`. */
-interface DriverFolders extends FoldersInside {
+export interface DriverFolders extends FoldersInside {
   readonly applicationId: string;
 }
 

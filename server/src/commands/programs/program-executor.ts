@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { limitsWithin } from "../../processes/runner/allowance.ts";
 import { openRunnerClient } from "../../processes/runner/runner-client.ts";
 import { writeInput } from "../../processes/sandbox/confined-folders.ts";
@@ -63,8 +64,16 @@ async function prepareProgram(
   const { accountId } = run.command;
   const { folder, applicationId } = run.files;
   const inside = foldersInside(sandbox, folder);
-  // This may start a metastore, and writes nothing into the attempt's folder.
-  const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
+  const waits = new WaitNotes(run.files);
+  let program;
+  try {
+    // This may start a metastore or wait for a download.
+    const commandLine = driver.commandLine(run, { ...inside, applicationId }, (text) => waits.add(text));
+    program = await unlessAborted(signal, commandLine);
+  } finally {
+    await waits.close();
+  }
+  const notes = [...waits.texts, ...(program.notes ?? [])];
   const identity = accountIdentity(accountId);
   const memoryMiB = program.memoryMiB ?? driver.memoryMiB(run.command);
   const resources = limitsWithin(options.allowance, memoryMiB);
@@ -73,14 +82,42 @@ async function prepareProgram(
   const handOver = sandbox.kind === "bubblewrap" ? program.handOver : undefined;
   if (handOver !== undefined && (await standbys.take(run.command, handOver.digest, folder, handOver.generation))) {
     await writeInput(programFolders(folder).input, program.files, identity);
-    await writeNotes(run.files, program.notes);
+    await writeNotes(run.files, notes);
     const { timeoutSeconds, checkSeconds, elapsedSeconds } = limits;
     const { input } = handOver;
     return { kind: "order", order: { input, timeoutSeconds, checkSeconds, elapsedSeconds } };
   }
   const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });
   await writeInput(folders.input, program.files, identity);
-  await writeNotes(run.files, program.notes);
+  await writeNotes(run.files, notes);
   const confined = { folders, inside, identity, resources };
   return { kind: "program", program: confineRun(sandbox, program, confined), limits };
+}
+
+/** Shows in the log of a program what it waits for. The folder of the attempt, which is made later, replaces that log. */
+class WaitNotes {
+  readonly texts: string[] = [];
+  readonly #files: CommandRun["files"];
+  #written: Promise<void> | undefined = Promise.resolve();
+
+  constructor(files: CommandRun["files"]) {
+    this.#files = files;
+  }
+
+  add(text: string): void {
+    this.texts.push(text);
+    this.#written = this.#written?.then(() => this.#write(text)).catch(() => undefined);
+  }
+
+  /** Afterwards nothing is written. */
+  async close(): Promise<void> {
+    const written = this.#written;
+    this.#written = undefined;
+    await written;
+  }
+
+  async #write(text: string): Promise<void> {
+    await mkdir(this.#files.folder, { recursive: true, mode: 0o711 });
+    await writeNotes(this.#files, [text]);
+  }
 }

@@ -3,6 +3,7 @@ import { contributionDigest, type Contribution } from "../../engines/spark-home/
 import { findR as findRHere, type RSupport } from "../../engines/spark-home/find-r.ts";
 import { adviseOnPackages } from "../../engines/spark-home/python-packages-advice.ts";
 import type { PythonSetUp } from "../../engines/spark-home/python-set-up.ts";
+import type { SparkHome } from "../../engines/spark-home/spark-home.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import {
   driverCommandLine,
@@ -18,8 +19,8 @@ import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/
 import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
 import { isOwnedByFormats } from "../../engines/table-formats/format-properties.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { ContributionsOf } from "../execution/spark-scope.ts";
-import type { HandOver, ProgramDriver } from "./program-driver.ts";
+import type { ContributionsOf, SparkScope } from "../execution/spark-scope.ts";
+import type { DriverFolders, HandOver, ProgramDriver, StandbyLaunch } from "./program-driver.ts";
 import { accountUserName } from "../execution/command-files.ts";
 import { parseMemoryMiB } from "../../engines/spark-submit/setting-values.ts";
 import { splitWords } from "../../lib/shell-words.ts";
@@ -57,10 +58,10 @@ export function sparkDriver(
       return heap === undefined ? undefined : withOverhead(heap);
     },
 
-    async commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }) {
+    async commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }, onWait) {
       const spark = setUp.current();
       if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-      const contribution = await contributionsOf(command);
+      const contribution = await contributionsOf(command, onWait);
       checkRunsPrograms(contribution);
       const { properties, classPath, env, readOnly, hasTableFormats, ignored = [] } = contribution;
       const propertiesFile = join(input, "spark.properties");
@@ -90,35 +91,49 @@ export function sparkDriver(
       };
     },
 
-    async standby(scope, { work, input }) {
+    async standby(scope, folders) {
       const spark = setUp.current();
-      const contribution = await contributionsOf(scope);
+      const contribution = await contributionsOf(scope, startNoStandby);
       if (spark.state !== "ready" || !mayWait(contribution)) return undefined;
-      const { properties, classPath, env, readOnly } = contribution;
-      const line = standbyCommandLine({
-        home: spark.home,
-        properties,
-        classPath,
-        propertiesFile: join(input, "standby.properties"),
-        defaultMemoryMiB: DEFAULT_MEMORY_MIB,
-        scratchFolder: join(work, ".spark"),
-        userHome: work,
-      });
-      return {
-        digest: contributionDigest(contribution),
-        generation: contribution.generation,
-        greeting: standbyReady,
-        memoryMiB: withOverhead(line.memoryMiB),
-        argv: line.argv,
-        env: { ...ownEnvironment(work, scope.accountId), ...line.env, ...env },
-        files: { "standby.properties": line.propertiesText },
-        readOnly: [...spark.home.readOnlyFolders, ...readOnly],
-      };
+      return standbyLaunch(spark.home, contribution, scope, folders);
     },
 
     describeFailure: (exitCode, logTail, startedAt) =>
       describeFailure(exitCode, logTail, () => adviseOnPackages(python?.current(), startedAt)),
     followProgress: ({ eventLog: path }, accountId) => lastKnown(eventLogs, { path, owner: String(accountId) }),
+  };
+}
+
+/** One standby driver starts at a time on this node, so it waits for no download: the next program brings that. */
+function startNoStandby(reason: string): never {
+  throw new Fault("unavailable", `a standby driver would be ${reason}`);
+}
+
+function standbyLaunch(
+  home: SparkHome,
+  contribution: Contribution,
+  { accountId }: SparkScope,
+  { work, input }: Pick<DriverFolders, "work" | "input">,
+): StandbyLaunch {
+  const { properties, classPath, env, readOnly } = contribution;
+  const line = standbyCommandLine({
+    home,
+    properties,
+    classPath,
+    propertiesFile: join(input, "standby.properties"),
+    defaultMemoryMiB: DEFAULT_MEMORY_MIB,
+    scratchFolder: join(work, ".spark"),
+    userHome: work,
+  });
+  return {
+    digest: contributionDigest(contribution),
+    generation: contribution.generation,
+    greeting: standbyReady,
+    memoryMiB: withOverhead(line.memoryMiB),
+    argv: line.argv,
+    env: { ...ownEnvironment(work, accountId), ...line.env, ...env },
+    files: { "standby.properties": line.propertiesText },
+    readOnly: [...home.readOnlyFolders, ...readOnly],
   };
 }
 

@@ -33,8 +33,10 @@ export class WarmServer extends Supervised<SparkScope> {
   readonly ready: Promise<ConnectChannel>;
   readonly #options: WarmServerOptions;
   readonly #stopped = new AbortController();
-  /** Emptied when they run. */
+  /** The statements that are still to be run. */
   readonly #whenIdle: string[];
+  /** Interrupts the one that runs. */
+  #interruptIdle: (() => void) | undefined;
   readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
   isUp = false;
 
@@ -97,6 +99,7 @@ export class WarmServer extends Supervised<SparkScope> {
 
   /** A session that was not used before. The caller releases it. */
   async takeSession(): Promise<ConnectSession> {
+    this.#interruptIdle?.();
     const ahead = this.#spare.shift();
     const isFresh = ahead !== undefined && performance.now() - ahead.madeAt < SPARE_LIFE_MS;
     return isFresh ? ahead.session : (await this.ready).session();
@@ -120,17 +123,44 @@ export class WarmServer extends Supervised<SparkScope> {
   /** Called when the server is idle: prepares it for the next command. */
   async prepareNext(): Promise<void> {
     await this.makeSessions();
-    if (this.isIdle) await this.#load(this.#whenIdle.splice(0));
+    await this.#loadWhenIdle();
   }
 
   async #load(statements: readonly string[]): Promise<void> {
-    if (this.isRemote || statements.length === 0) return;
+    if (this.isRemote) return;
     const session = (await this.ready).session();
     try {
-      for (const sql of statements) {
-        for await (const event of session.execute(sql, { operationId: crypto.randomUUID() })) void event;
-      }
+      for (const sql of statements) await run(session, sql, crypto.randomUUID());
     } finally {
+      await session.release().catch(() => undefined);
+    }
+  }
+
+  /** A command interrupts these statements. They go on when the server is idle again. */
+  async #loadWhenIdle(): Promise<void> {
+    const channel = await this.ready;
+    if (this.isRemote || this.#interruptIdle !== undefined || this.#whenIdle.length === 0) return;
+    const session = channel.session();
+    const interruption = new AbortController();
+    let operationId = "";
+    this.#interruptIdle = () => {
+      interruption.abort();
+      void session.interrupt(operationId).catch(() => undefined);
+    };
+    try {
+      while (this.isIdle && !interruption.signal.aborted) {
+        const [sql] = this.#whenIdle;
+        if (sql === undefined) break;
+        operationId = crypto.randomUUID();
+        await run(session, sql, operationId);
+        this.#whenIdle.shift();
+      }
+    } catch (error) {
+      if (interruption.signal.aborted) return;
+      this.#whenIdle.length = 0;
+      throw error;
+    } finally {
+      this.#interruptIdle = undefined;
       await session.release().catch(() => undefined);
     }
   }
@@ -157,4 +187,8 @@ export class WarmServer extends Supervised<SparkScope> {
     await this.close();
     await this.process.stop();
   }
+}
+
+async function run(session: ConnectSession, sql: string, operationId: string): Promise<void> {
+  for await (const event of session.execute(sql, { operationId })) void event;
 }

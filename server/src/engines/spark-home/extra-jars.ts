@@ -60,6 +60,12 @@ export async function fetchExtraJars(
   await downloadJars({ folder, jars, text: `Downloading ${jars.length} jars that Spark lacks` }, tools, context);
 }
 
+/** The Ivy of a Spark; undefined: it has none. */
+export async function findIvy(sparkHome: string): Promise<string | undefined> {
+  const name = (await listJars(join(sparkHome, "jars"))).find((jar) => jar.startsWith("ivy-"));
+  return name && join(sparkHome, "jars", name);
+}
+
 export interface DownloadTools {
   /** The Ivy inside Spark, so that no build tool is needed. */
   readonly ivyJar: string;

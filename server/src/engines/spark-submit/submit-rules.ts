@@ -84,15 +84,34 @@ function check(
   for (const { name, value } of given.map(settingOf)) checkValue(name, value, field);
   const properties = propertiesOf(given);
   const ofJvm = checkedProperties(properties, field);
-  for (const word of ofJvm.javaOptions) checkSystemProperty(word, field);
+  checkSystemProperties(ofJvm.javaOptions, field, (name) => refusalOf(name) ?? serverSets(name, isServerSetting));
   return { given, rest, ...ofJvm, words: wordsOf(given), properties, ignored: [...ignored] };
 }
 
-/** Spark also reads its settings from Java's system properties. */
-function checkSystemProperty(word: string, field: string): void {
-  const [, name = ""] = /^-D(spark\.[^=]*)/.exec(word) ?? [];
-  const reason = refusalOf(name);
-  if (reason !== undefined) throw invalid(field, `may not have the Java option -D${name}: ${reason}`);
+function serverSets(name: string, isServerSetting: (name: string) => boolean): string | undefined {
+  return isServerSetting(name) ? "the server sets it on this cluster" : undefined;
+}
+
+/** Spark also reads its settings from Java's system properties. `refusal` says why the setting is not allowed. */
+function checkSystemProperties(
+  javaOptions: readonly string[],
+  field: string,
+  refusal: (name: string) => string | undefined,
+): void {
+  for (const word of javaOptions) {
+    const [, name = ""] = /^-D(spark\.[^=]*)/.exec(word) ?? [];
+    const reason = refusal(name);
+    if (reason !== undefined) throw invalid(field, `may not have the Java option -D${name}: ${reason}`);
+  }
+}
+
+/** Throws if the Java options of the driver in the properties give a setting of the cluster that the server sets. */
+export function checkServerSettings(
+  properties: Readonly<Record<string, string>>,
+  field: string,
+  isServerSetting: (name: string) => boolean,
+): void {
+  checkSystemProperties(javaOptionsOf(properties, field), field, (name) => serverSets(name, isServerSetting));
 }
 
 /** Checks the properties of a stored configuration. `field` names the configuration; the message names the key. */

@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
 import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
 import { runsNoUserCode } from "../spark-submit/standby-rules.ts";
+import { checkServerSettings } from "../spark-submit/submit-rules.ts";
 import { TABLE_FORMATS, type TableFormat } from "./table-format.ts";
+import { isOwnedByFormats } from "./format-properties.ts";
 import { withTableFormats } from "./with-table-formats.ts";
 
+const ELSEWHERE = { jars: [], pythonPath: undefined, processors: undefined };
 const base = {
   "spark.sql.warehouse.dir": "file:/w",
   "spark.headgate.metastore.secret": "s",
@@ -12,7 +15,8 @@ const base = {
 const added = (formats: readonly TableFormat[], properties: Record<string, string> = base) =>
   withTableFormats({ ...NOTHING_CONTRIBUTED, properties }, formats, {
     jars: ["/c/delta/delta-spark_4.1_2.13-4.4.0.jar", "/c/iceberg/a.jar"],
-    runsHere: true,
+    pythonPath: "/c/delta-python",
+    processors: 4,
   });
 
 it.each([[["delta"]], [["iceberg"]], [TABLE_FORMATS]] as const)(
@@ -64,14 +68,43 @@ it("uses the locks of an external metastore, which other writers may rely on", (
 it("lets an idle server load Delta, unless its executors are elsewhere", () => {
   expect(added(["delta"]).warmUp).toHaveLength(3);
   expect(added(["iceberg"]).warmUp).toEqual([]);
-  const elsewhere = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], { jars: [], runsHere: false });
+  const elsewhere = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE);
   expect(elsewhere.warmUp).toEqual([]);
+});
+
+it("splits Delta's list of files by the processors of this machine, and leaves clusters elsewhere Delta's default", () => {
+  const partitions = "spark.databricks.delta.snapshotPartitions";
+  const ofNode = (processors: number | undefined) =>
+    withTableFormats(NOTHING_CONTRIBUTED, ["delta"], { ...ELSEWHERE, processors }).properties[partitions];
+  expect([1, 4, 64, undefined].map(ofNode)).toEqual(["2", "4", "50", undefined]);
+  expect(added(["iceberg"]).properties).not.toHaveProperty(partitions);
+});
+
+it("commits to local files exclusively, also if executors are elsewhere", () => {
+  const files = { "spark.hadoop.fs.AbstractFileSystem.file.impl": "headgate.localfs.ExclusiveLocalFs" };
+  expect(withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE).properties).toMatchObject(files);
+});
+
+it("owns each property that it sets, except defaults", () => {
+  const { properties } = added(TABLE_FORMATS, { "spark.headgate.metastore.secret": "s" });
+  const free = Object.keys(properties).filter((key) => !isOwnedByFormats(key));
+  expect(free).toEqual(["spark.databricks.delta.snapshotPartitions", "spark.headgate.metastore.secret"]);
+});
+
+it("does not have its properties as Java options, which Spark reads, too", () => {
+  const { properties } = added(["iceberg"]);
+  const check = (javaOptions: string) => () =>
+    checkServerSettings({ ...properties, "spark.driver.extraJavaOptions": javaOptions }, "config", isOwnedByFormats);
+  expect(check("-Xss4m -Dspark.sql.catalog.iceberg.io-impl=com.example.Spy")).toThrow(
+    /^config may not have the Java option -Dspark\.sql\.catalog\.iceberg\.io-impl/,
+  );
+  expect(check("-Xss4m -Dspark.sql.catalogs=mine -Dmine=spark.sql.extensions")).not.toThrow();
 });
 
 it("adds the jars, their folders and Delta's Python module", () => {
   expect(added(TABLE_FORMATS)).toMatchObject({
     classPath: ["/c/delta/delta-spark_4.1_2.13-4.4.0.jar", "/c/iceberg/a.jar"],
-    readOnly: ["/c/delta", "/c/iceberg"],
-    env: { PYTHONPATH: "/c/delta/delta-spark_4.1_2.13-4.4.0.jar" },
+    readOnly: ["/c/delta", "/c/iceberg", "/c/delta-python"],
+    env: { PYTHONPATH: "/c/delta-python" },
   });
 });

@@ -11,8 +11,8 @@ export interface FormatContext {
   readonly warehouse: string;
   /** Whether the metastore is ours. */
   readonly hasOwnMetastore: boolean;
-  /** Whether tasks run in the driver's own JVM. Executors elsewhere lack our classes. */
-  readonly runsHere: boolean;
+  /** The processors for its tasks; undefined: they run on a cluster elsewhere. */
+  readonly processors: number | undefined;
 }
 
 const EXTENSIONS: Readonly<Record<TableFormat, string>> = {
@@ -28,11 +28,8 @@ const DELTA: Properties = {
   "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
   // Otherwise the metastore would not know the columns of Delta's tables.
   "spark.databricks.delta.catalog.update.enabled": "true",
-};
-
-/** Delta's commits to local files are exclusive only with a class of ours, in `jvm/localfs`. */
-const EXCLUSIVE_FILES: Properties = {
-  "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.ExclusiveLocalFs",
+  // Commits to local files are exclusive only with this class of ours. Drivers commit, also those of clusters elsewhere.
+  "spark.hadoop.fs.AbstractFileSystem.file.impl": "headgate.localfs.ExclusiveLocalFs",
 };
 
 const ICEBERG: Properties = {
@@ -46,18 +43,23 @@ const ICEBERG: Properties = {
  */
 const WITHOUT_LOCKS: Properties = { [icebergLocks]: "false" };
 
-/** Delta's default, 50, is for large clusters: on one machine it made a first statement many times slower. */
-export const FORMAT_DEFAULTS: Properties = { [snapshotPartitions]: "2" };
+/** Delta's own number. It suits large clusters: on a small machine it made a first statement many times slower. */
+const DELTA_PARTITIONS = 50;
+
+/** Properties that users may override. */
+export function formatDefaults(formats: readonly TableFormat[], { processors }: FormatContext): Properties {
+  if (!formats.includes("delta") || processors === undefined) return {};
+  return { [snapshotPartitions]: String(Math.min(Math.max(processors, 2), DELTA_PARTITIONS)) };
+}
 
 export function formatProperties(
   formats: readonly TableFormat[],
-  { warehouse, hasOwnMetastore, runsHere }: FormatContext,
+  { warehouse, hasOwnMetastore }: FormatContext,
 ): Properties {
   if (formats.length === 0) return {};
   return {
     "spark.sql.extensions": extensionsOf(formats),
     ...(formats.includes("delta") ? DELTA : {}),
-    ...(formats.includes("delta") && runsHere ? EXCLUSIVE_FILES : {}),
     ...(formats.includes("iceberg") ? { ...ICEBERG, [`${icebergSetting}.warehouse`]: warehouse } : {}),
     ...(formats.includes("iceberg") && hasOwnMetastore ? WITHOUT_LOCKS : {}),
   };
@@ -69,18 +71,21 @@ function extensionsOf(formats: readonly TableFormat[]): string {
     .join(",");
 }
 
-/** The properties that are the server's while a cluster has table formats. */
-const OWNED = ["spark.sql.extensions", "spark.sql.catalog.spark_catalog", icebergSetting];
+/** The properties with fixed values. */
+const FIXED: Properties = { ...DELTA, ...ICEBERG, ...WITHOUT_LOCKS };
+
+/** The properties that are the server's while a cluster has table formats, with everything below them. */
+const OWNED = ["spark.sql.extensions", ...Object.keys(FIXED)];
 
 export function isOwnedByFormats(name: string): boolean {
   return OWNED.some((owned) => name === owned || name.startsWith(`${owned}.`));
 }
 
+const COMBINATIONS: readonly (readonly TableFormat[])[] = [["delta"], ["iceberg"], TABLE_FORMATS];
+
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
-  ["spark.sql.extensions", [["delta"], ["iceberg"], TABLE_FORMATS].map((some) => extensionsOf(some as TableFormat[]))],
-  ...Object.entries({ ...DELTA, ...EXCLUSIVE_FILES, ...ICEBERG, ...WITHOUT_LOCKS }).map(
-    ([key, value]): [string, string[]] => [key, [value]],
-  ),
+  ["spark.sql.extensions", COMBINATIONS.map(extensionsOf)],
+  ...Object.entries(FIXED).map(([key, value]): [string, string[]] => [key, [value]]),
 ]);
 
 /** Whether it is a property of ours, with a value of ours. The same property with another value may load users' code. */

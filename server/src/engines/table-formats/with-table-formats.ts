@@ -1,7 +1,6 @@
-import { basename } from "node:path";
 import type { Contribution } from "../spark-home/contribution.ts";
-import { foldersOf } from "./format-jars.ts";
-import { FORMAT_DEFAULTS, formatProperties, isOwnedByFormats } from "./format-properties.ts";
+import { foldersOf, type FormatFiles } from "./format-jars.ts";
+import { formatDefaults, formatProperties, isOwnedByFormats } from "./format-properties.ts";
 import type { TableFormat } from "./table-format.ts";
 
 /** Only Sparks with a metastore of ours get its secret. */
@@ -9,18 +8,17 @@ const OWN_METASTORE = "spark.headgate.metastore.secret";
 
 /**
  * The first table of Delta in a server takes many seconds of processor time, most of them to read the table's log. Spark
- * replaces the variable by the server's own folder.
+ * replaces the variable by the server's own folder. A statement that was interrupted is run again.
  */
 const DELTA_WARM_UP = [
-  "create table delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
+  "create table if not exists delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
   "insert into delta.`${spark.local.dir}/delta-warm-up` values (1, 'a')",
   "select * from delta.`${spark.local.dir}/delta-warm-up` where id > 0 order by id",
 ];
 
-/** Delta's jar contains its Python module (`from delta.tables import DeltaTable`), which Python reads from there. */
-function pythonModules(jars: readonly string[]): Record<string, string> {
-  const jar = jars.find((path) => basename(path).startsWith("delta-spark_"));
-  return jar === undefined ? {} : { PYTHONPATH: jar };
+export interface FormatParts extends FormatFiles {
+  /** The processors of this node if tasks run in the driver's own JVM; undefined: they run on a cluster elsewhere. */
+  readonly processors: number | undefined;
 }
 
 /**
@@ -30,27 +28,27 @@ function pythonModules(jars: readonly string[]): Record<string, string> {
 export function withTableFormats(
   contribution: Contribution,
   formats: readonly TableFormat[],
-  { jars, runsHere }: { jars: readonly string[]; runsHere: boolean },
+  { jars, pythonPath, processors }: FormatParts,
 ): Contribution {
   if (formats.length === 0) return contribution;
   const all = Object.entries(contribution.properties);
   const context = {
     warehouse: contribution.properties["spark.sql.warehouse.dir"] ?? "",
     hasOwnMetastore: OWN_METASTORE in contribution.properties,
-    runsHere,
+    processors,
   };
   return {
     ...contribution,
     properties: {
-      ...FORMAT_DEFAULTS,
+      ...formatDefaults(formats, context),
       ...Object.fromEntries(all.filter(([key]) => !isOwnedByFormats(key))),
       ...formatProperties(formats, context),
     },
     classPath: [...contribution.classPath, ...jars],
-    env: { ...contribution.env, ...pythonModules(jars) },
-    readOnly: [...contribution.readOnly, ...foldersOf(jars)],
+    env: { ...contribution.env, ...(pythonPath === undefined ? {} : { PYTHONPATH: pythonPath }) },
+    readOnly: [...contribution.readOnly, ...foldersOf(jars), ...(pythonPath === undefined ? [] : [pythonPath])],
     hasTableFormats: true,
-    warmUp: formats.includes("delta") && runsHere ? DELTA_WARM_UP : [],
+    warmUp: formats.includes("delta") && processors !== undefined ? DELTA_WARM_UP : [],
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
   };
 }
