@@ -133,6 +133,17 @@ final class StorageFileSystem extends FilterFileSystem {
   override def listLocatedStatus(path: Path): RemoteIterator[LocatedFileStatus] = super.listLocatedStatus(at(path))
   override protected def listLocatedStatus(path: Path, filter: PathFilter): RemoteIterator[LocatedFileStatus] =
     super.listLocatedStatus(at(path), filter)
+  /** Hadoop builds the paths of matches from that of the pattern. */
+  override def globStatus(pattern: Path): Array[FileStatus] = atLong(super.globStatus(pattern))
+  override def globStatus(pattern: Path, filter: PathFilter): Array[FileStatus] =
+    atLong(super.globStatus(pattern, filter))
+
+  /** Null: nothing is there. */
+  private def atLong(found: Array[FileStatus]): Array[FileStatus] = {
+    if (found != null) found.foreach(status => status.setPath(at(status.getPath)))
+    found
+  }
+
   override def getFileStatus(path: Path): FileStatus = super.getFileStatus(at(path))
   override def getFileLinkStatus(path: Path): FileStatus = super.getFileLinkStatus(at(path))
   override def getContentSummary(path: Path): ContentSummary = fs.getContentSummary(at(path))

@@ -33,7 +33,7 @@ describe.skipIf(sparkIsMissing)("the guide from a CSV to a table", () => {
     }
     expect(stdout).toContain('"results":"34.75\\n"');
     expect(stdout).toContain('"results":"3\\r\\n"');
-    expect(stdout).toContain('{"name":"day","type":"date","comment":""}');
+    expect(stdout).toContain('{"name":"day","type":"date","comment":null}');
     expect(stdout).toContain('{"day":"2026-11-15","orders":1,"total":20.25}');
     expect(readFileSync(join(folder, "totals.csv"), "utf8")).toBe(
       "day,orders,total\r\n2026-11-14,2,14.5\r\n2026-11-15,1,20.25\r\n",

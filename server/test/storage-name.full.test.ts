@@ -48,7 +48,8 @@ describe.skipIf(sparkIsMissing)("the name storage:/", () => {
     const { error, status } = await account.get(`/commands/${id}/status_with_results`);
     const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
     expect(status, log).toBe("error");
-    expect(log.split(error)).toHaveLength(2);
+    expect(log.endsWith(`\nheadgate: ${error}\n`), log).toBe(true);
+    expect(log.split(HINT).length).toBe(error.split(HINT).length);
     return error;
   }
 
