@@ -263,3 +263,18 @@ test("a program uses a standby driver, unless its cluster's settings would run u
   expect((await lineOn({ type: "local" })).handOver).toBeDefined();
   expect((await lineOn({ type: "local" }, { "spark.extraListeners": "com.example.Miner" })).handOver).toBeUndefined();
 });
+
+test("a standby driver waits for no download, so that those of other accounts can start", async () => {
+  const driver = sparkDriver(
+    { current: () => ({ state: "ready", detail: "", home }) },
+    async (_, onWait) => {
+      onWait?.("waiting for a download");
+      return new Promise<never>(() => undefined);
+    },
+    noEventLogs,
+  );
+  const scope = { accountId: 1, clusterId: 1, appId: null };
+  await expect(driver.standby?.(scope, { work: "/headgate/work", input: "/input" })).rejects.toThrow(
+    "a standby driver would be waiting for a download",
+  );
+});

@@ -7,7 +7,8 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 /** A program can be prepared only when its account's metastore is up: here that takes long, or forever. */
 const never = new Promise<never>(() => undefined);
 let prepared: Promise<void> = never;
-const commandLine: typeof stubDriver.commandLine = async (run, folders) => {
+const commandLine: typeof stubDriver.commandLine = async (run, folders, onWait) => {
+  onWait?.("waiting for a download");
   await prepared;
   return stubDriver.commandLine(run, folders);
 };
@@ -44,6 +45,18 @@ test("the time of the preparation counts towards the timeout", async () => {
   prepared = never;
   expect(status).toBe("error");
   expect(Date.parse(end) - Date.parse(start)).toBeLessThan(13_000);
+});
+
+test("the log of a program says what it waits for, and still does when the program has ended", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  prepared = promise;
+  const { account, id } = await submitAndClaim();
+  const log = async (): Promise<string> => (await account.get(`/commands/${id}/error_logs`)).error_log;
+  await expect.poll(log, PATIENCE).toContain("headgate: waiting for a download\n");
+  resolve();
+  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
+  prepared = never;
+  expect(await log()).toContain("headgate: waiting for a download\n");
 });
 
 test("a program that is being prepared does not delay the stop of the server, and the next server runs it", async () => {
