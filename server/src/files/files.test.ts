@@ -123,7 +123,7 @@ describe("a file", () => {
     const account = await given.account();
     const policies = [{ resource: "file", action: ["create", "update"], access: "allow" }];
     await account.post("/roles", { name: "writer", policies });
-    const group = await account.post("/groups", { name: "writers", roles: "writer" });
+    const { group } = await account.post("/groups", { name: "writers", roles: "writer" });
     const member = await given.member(account, { groups: ["writers"] });
     expect((await upload(member, "first", "x")).status).toBe(200);
     const began = Date.now();
