@@ -27,7 +27,7 @@ export const uploadFile = operation({
   access: { permission: mayUseFiles("file:create") },
   params: FileParams,
   worksOnFullDisk: true,
-  byteBody: "The contents of the file: any number of bytes, with Content-Length or chunked",
+  byteBody: "The contents of the file: bytes, with Content-Length or chunked; only S3 limits their number",
   requestHeaders: { "If-Match": `Replaces the file only if ${IF_MATCH}` },
   example: { params: { path: "orders.csv" }, bytes: "id,price\n1,9.50\n" },
   reply: FileObject,
