@@ -16,7 +16,14 @@ function fill(slots: RequestSlots, kind: "follow" | "stream", owners: readonly s
 }
 
 describe.each([
-  { kind: "stream", user: 25, account: 50, node: 400, owner: /^You or your account/, server: /^The server is sending/ },
+  {
+    kind: "stream",
+    user: 25,
+    account: 50,
+    node: 400,
+    owner: /^You or your account/,
+    server: /^The server has too many/,
+  },
   { kind: "follow", user: 10, account: 20, node: 200, owner: /logs are being followed:/, server: /on the server/ },
 ] as const)("slots of the kind $kind", ({ kind, user, account, node, owner, server }) => {
   test("are limited for a user and an account", () => {
