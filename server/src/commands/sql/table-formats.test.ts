@@ -58,7 +58,8 @@ describe.skipIf(sparkIsMissing)("tables of Delta Lake and Apache Iceberg", () =>
     const name = table.slice(table.lastIndexOf(".") + 1);
     expect(await columns(name)).toEqual(["id int", "name string"]);
     await rows(`alter table ${table} add columns (price decimal(9,2))`);
-    expect(await columns(name)).toEqual(["id int", "name string", "price decimal(9,2)"]);
+    // Delta stores changed columns in the metastore after the statement has ended.
+    await expect.poll(() => columns(name)).toEqual(["id int", "name string", "price decimal(9,2)"]);
     expect(await described(name)).toMatchObject({ columns: [{ name: "id" }, { name: "name" }, { name: "price" }] });
     expect((await refresh(spark.account, name)).log).toContain("keeps its own list of files: it needs no refresh");
     const sensor = { schema: "default", table: name, columns: [{ column: "id", values: ["2"] }] };
