@@ -25,7 +25,7 @@ export class StreamReply {
   readonly headers: Readonly<Record<string, string>>;
   /** 206: the body is a range of what was requested. */
   readonly status: 200 | 206;
-  /** Nobody else uses the pieces of the body, so their memory can be freed as soon as they are sent. */
+  /** No other code uses the pieces of the body, so their memory can be freed as soon as they are sent. */
   readonly ownsPieces: boolean;
 
   constructor(

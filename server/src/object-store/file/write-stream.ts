@@ -7,7 +7,7 @@ const PIECE_BYTES = 1024 * 1024;
 const SYNC_BYTES = 64 * 1024 * 1024;
 
 interface WriteStreamOptions {
-  /** The chunks of the body are used by nobody else. */
+  /** No other code uses the chunks of the body. */
   readonly ownsChunks: boolean;
   /** Throws the error of a write in its place. */
   readonly failed: (error: unknown) => never;
