@@ -16,7 +16,7 @@ test.each([
   ["can't open file '/home/me/etl.py': [Errno 2] No such file or directory; exit code 2", "etl.py"],
   ["the jar /opt/app.jar does not exist; exit code 101: the main class was not found", "app.jar"],
   ["FileNotFoundException: File file:/opt/app.zip does not exist; exit code 1", "app.zip"],
-  ["FileNotFoundException: /root/x.csv (No such file or directory) (line 1)", "x.csv"],
+  ["FileNotFoundException: /mnt/x.csv (No such file or directory) (line 1)", "x.csv"],
   ["NoSuchFileException: /var/data/x.csv (line 1)", "x.csv"],
   ["FileNotFoundError: [Errno 2] No such file or directory: '/data/accounts/70/storage/x'", "x"],
 ])("%s: names the way in", (cause, name) => {
