@@ -28,7 +28,7 @@ function nameOf(args: string): string | undefined {
     [/bwrap|^\/bin\/sh|^sh /, undefined],
     [/runner\.mjs/, "runner"],
     [/^postgres: /, "PostgreSQL, a connection or a part of it"],
-    [/SparkConnectServer/, "warm server"],
+    [/WarmServer/, "warm server"],
     [/[Mm]etastore/, "metastore"],
     [/[Ss]tandby/, "standby driver"],
     [/postgres -D/, "PostgreSQL"],

@@ -60,7 +60,7 @@ object Training {
       "headgate.standby.StandbyDriver",
       "headgate.standby.WarmUp",
       "headgate.storage.StorageFileSystem",
-      "org.apache.spark.sql.connect.service.SparkConnectServer",
+      "org.apache.spark.sql.connect.headgate.WarmServer",
       "org.datanucleus.store.rdbms.adapter.PostgreSQLAdapter",
       "org.datanucleus.store.rdbms.adapter.PostgreSQLTypeInfo")
     names.foreach(name => Try(Class.forName(name)))

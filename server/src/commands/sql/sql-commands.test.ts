@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { upload } from "../../../test/support/file-calls.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, submitSql, useSpark } from "../../../test/support/spark.ts";
 
@@ -73,6 +74,23 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     await runSql(spark.account, "create temporary view mine as select 1");
     const { id } = await runSql(spark.account, "select * from mine", {}, "error");
     expect(await logOf(id)).toContain("TABLE_OR_VIEW_NOT_FOUND");
+  });
+
+  // Spark compiles the code of a query once per class loader, and isolated sessions have one each.
+  test("has the class loader of the other queries", async () => {
+    const { id } = await runSql(spark.account, "set spark.sql.artifact.isolation.enabled");
+    expect(await resultsOf(id)).toBe("spark.sql.artifact.isolation.enabled\tfalse\r\n");
+  });
+
+  test("uses the classes of a jar that it adds, as later queries do", async () => {
+    const jar = readFileSync(join(import.meta.dirname, "fixtures/greeting.jar"));
+    expect((await upload(spark.account, "lib/greeting.jar", jar)).status).toBe(200);
+    const greet = "create temporary function greet as 'org.example.Greeting'";
+    const greetings = "select greet(string(id)) from range(0, 2, 1, 2) order by id";
+    const { id } = await runSql(spark.account, `add jar storage:/lib/greeting.jar; ${greet}; ${greetings}`);
+    expect(await resultsOf(id)).toBe("hello 0\r\nhello 1\r\n");
+    const { id: later } = await runSql(spark.account, `${greet}; ${greetings}`);
+    expect(await resultsOf(later)).toBe("hello 0\r\nhello 1\r\n");
   });
 
   test("without rows has an empty result", async () => {

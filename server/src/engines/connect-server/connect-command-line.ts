@@ -79,7 +79,7 @@ export function connectCommandLine(
       "--properties-file",
       `${input}/spark.properties`,
       "--class",
-      "org.apache.spark.sql.connect.service.SparkConnectServer",
+      "org.apache.spark.sql.connect.headgate.WarmServer",
       "spark-internal",
     ],
     env: {
@@ -172,7 +172,7 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
-logger.connect.name = org.apache.spark.sql.connect.service.SparkConnectServer
+logger.connect.name = org.apache.spark.sql.connect.headgate.WarmServer
 logger.connect.level = info
 `;
 
