@@ -1,7 +1,7 @@
 /**
- * `npm run bench:files -- [GiB] [rounds] [local|s3]`: uploads and downloads of one large file (2 GiB) through Headgate, on the
- * server's disk and on S3 (SeaweedFS), against a bare Node server that streams to and from the same disk or store. Each
- * round measures both, one after the other. The memory is that of Headgate's server process.
+ * `npm run bench:files -- [GiB] [rounds] [local|s3]`: uploads and downloads of one large file (2 GiB) through Headgate, and
+ * 10,000 uploads of 1 KiB, on the server's disk and on S3 (SeaweedFS), against a bare Node server that streams to and from
+ * the same disk or store. Each round measures both, one after the other. The memory is that of Headgate's server process.
  */
 import "../run-folder.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,6 +14,7 @@ import { testCacheDir } from "../../server/test/support/cache-dir.ts";
 import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { median } from "../measure.ts";
 import { startProgram, type Program } from "../program.ts";
+import { checkSmallFiles, uploadSmallFiles } from "./small-files.ts";
 import { memoryGrowth, transfer } from "./transfer.ts";
 
 const [gibibytes = "2", rounds = "3", only] = process.argv.slice(2);
@@ -29,6 +30,7 @@ const bareServer = (...args: string[]): Promise<Program> =>
 async function measureLocal(headgate: BenchHeadgate): Promise<void> {
   const bare = await bareServer(folder);
   await compare("local disk", headgate, bare);
+  await compareSmall("local disk", headgate, bare);
   await bare.stop();
 }
 
@@ -41,6 +43,7 @@ async function measureS3(headgate: BenchHeadgate): Promise<void> {
     await headgate.call("PUT", "/api/v2/accounts", { account });
     const bare = await bareServer(endpoint, "bench", region, credentials.accessKeyId, credentials.secretAccessKey);
     await compare("S3", headgate, bare);
+    await compareSmall("S3", headgate, bare);
     await bare.stop();
   } finally {
     await store.stop();
@@ -48,7 +51,7 @@ async function measureS3(headgate: BenchHeadgate): Promise<void> {
 }
 
 async function compare(where: string, headgate: BenchHeadgate, bare: Program): Promise<void> {
-  const token = readFileSync(join(headgate.dataDir, "admin-token"), "utf8").trim();
+  const token = tokenOf(headgate);
   const url = `${headgate.url}/api/v2/files/large`;
   for (const direction of ["upload", "download"] as const) {
     const own = (bytes: number): Promise<number> => transfer(direction, url, bytes, token);
@@ -69,6 +72,25 @@ async function compare(where: string, headgate: BenchHeadgate, bare: Program): P
     );
     if (!isGood) process.exitCode = 1;
   }
+}
+
+/** The bare server has no accounts, no audit and only one file: the ratio shows what these cost, and has no limit. */
+async function compareSmall(where: string, headgate: BenchHeadgate, bare: Program): Promise<void> {
+  const bareRate = await uploadSmallFiles(() => bare.url);
+  let rate = 0;
+  const growth = await memoryGrowth(headgate.pid, async () => {
+    rate = await uploadSmallFiles((index) => `${headgate.url}/api/v2/files/small/${index}`, tokenOf(headgate));
+  });
+  await checkSmallFiles((query) => headgate.call("GET", `/api/v2/files?${query}`), "small/");
+  const ratio = (rate / bareRate).toFixed(2);
+  console.log(
+    `${where}, 10,000 small uploads: ${rate.toFixed(0)}/s, bare Node ${bareRate.toFixed(0)}/s, ratio ${ratio}, ` +
+      `memory +${growth.toFixed(0)} MB; all are in the list`,
+  );
+}
+
+function tokenOf({ dataDir }: BenchHeadgate): string {
+  return readFileSync(join(dataDir, "admin-token"), "utf8").trim();
 }
 
 const headgate = await startHeadgate();

