@@ -29,12 +29,18 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
   };
 }
 
+/** One session for all databases of this worker, because a new one takes longer than the statement. */
+let maintenance: Promise<Client> | undefined;
+
 async function asMaintenance(server: ClientConfig, ...statements: string[]): Promise<void> {
-  const client = new Client({ ...server, database: "headgate" });
+  maintenance ??= connect({ ...server, database: "headgate" });
+  const client = await maintenance;
+  for (const sql of statements) await client.query(sql);
+}
+
+async function connect(config: ClientConfig): Promise<Client> {
+  const client = new Client(config);
+  client.on("error", () => (maintenance = undefined));
   await client.connect();
-  try {
-    for (const sql of statements) await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  return client;
 }
