@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { PoolConfig } from "pg";
+import packageJson from "../../package.json" with { type: "json" };
 import { gatherDenials, type Denials } from "../access/audit/denials.ts";
 import type { AccountServices } from "../accounts/account-services.ts";
 import { accountStorage } from "../accounts/account-storage.ts";
@@ -17,7 +18,6 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import { guardDisk, type DiskGuard } from "../lib/disk-guard.ts";
 import { openKeyRing, type KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
-import { headgateOpenApi } from "../openapi-document.ts";
 
 export interface NodeOptions {
   config: Config;
@@ -61,7 +61,7 @@ export async function composeNode(options: NodeOptions, held: AsyncDisposableSta
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, databases);
-  const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
+  const node = await readNode(config.dataDir, packageJson.version, config.memoryBudgetMiB);
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures, accountsPerUser } = config;

@@ -13,13 +13,21 @@ export interface RunningTasks {
   stop(): Promise<void>;
 }
 
+/** Rarer tasks can wait until the start is over. */
+const SOON_SECONDS = 60;
+
 /**
- * Runs each task now, and again `everySeconds` after each run. Failures are logged and do not change the schedule. The
- * second runs are spread over time, so that tasks with the same period do not all need a connection at once.
+ * Runs each task now, or within the first minute if it is rarer than that, and again `everySeconds` after each run.
+ * Failures are logged and do not change the schedule. The runs are spread over time, so that tasks with the same period
+ * do not all need a connection at once.
  */
 export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): RunningTasks {
   const stopped = new AbortController();
-  const loops = tasks.map((task, index) => loop(task, (index + 1) / tasks.length, log, stopped.signal));
+  const loops = tasks.map(async (task, index) => {
+    const part = (index + 1) / tasks.length;
+    if (task.everySeconds > SOON_SECONDS) await pause(part * SOON_SECONDS * 1000, stopped.signal);
+    await loop(task, part, log, stopped.signal);
+  });
   return {
     async stop() {
       stopped.abort();
