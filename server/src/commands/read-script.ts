@@ -20,8 +20,9 @@ export async function readScript(
 ): Promise<string> {
   const opened = await storage.open(submitter.accountId);
   const signal = AbortSignal.timeout(READ_LIMIT_MS);
+  let uri = scriptLocation;
   try {
-    const uri = resolveStorageUri(scriptLocation, opened.location);
+    uri = resolveStorageUri(scriptLocation, opened.location);
     const scheme = checkScheme(uri, opened);
     const text = await getText(opened.store, uri, limit.bytes, { signal });
     if (scheme === "s3") await opened.noteKeysWork();
@@ -30,7 +31,8 @@ export async function readScript(
     if (signal.aborted) throw unreachable("the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
     if (transientKinds.has(error.kind)) throw unreachable(error.message, error);
-    if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${error.message}`);
+    if (error.kind !== "too-large")
+      throw invalid(FIELD, `cannot be read: ${error.message.replaceAll(uri, scriptLocation)}`);
     if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
     throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
   } finally {

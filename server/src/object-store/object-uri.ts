@@ -33,7 +33,7 @@ const maxKeyBytes = { s3: 1024, hdfs: 8000, file: 4095 } satisfies Record<Object
 export function parseObjectUri(text: string): ObjectUri {
   const [, schemeText = "", rest = ""] = /^([A-Za-z0-9]+):(.*)$/s.exec(text) ?? [];
   const scheme = schemes.get(schemeText.toLowerCase());
-  if (scheme === undefined) throw badUri("must begin with s3://, s3a://, s3n://, hdfs:// or file:/");
+  if (scheme === undefined) throw badUri("must begin with storage:/, s3://, s3a://, s3n://, hdfs:// or file:/");
   const { authority, path } = split(rest, scheme);
   const uri: ObjectUri = { scheme, bucket: authority, key: scheme === "s3" ? path.slice(1) : path };
   checkBucket(uri);

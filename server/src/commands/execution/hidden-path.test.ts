@@ -21,7 +21,7 @@ test.each([
   ["FileNotFoundError: [Errno 2] No such file or directory: '/data/accounts/70/storage/x'", "x"],
 ])("%s: names the way in", (cause, name) => {
   expect(explained(cause)).toBe(
-    `${cause}; ${HINT}: upload it with PUT /api/v2/files/${name} and read storage:/${name}`,
+    `${cause}; ${HINT}: upload it with PUT /api/v2/files/${name} and read storage:/${name} with Spark`,
   );
 });
 
@@ -37,6 +37,16 @@ test.each([
 ])("%s: is left as it is, because nothing was hidden", (cause) => {
   expect(explained(cause)).toBe(cause);
 });
+
+test.each([{ kind: "bubblewrap" }, { kind: "none" }] as const)(
+  "only Spark knows the names of the storage (%j)",
+  (sandbox) => {
+    const cause = "FileNotFoundError: [Errno 2] No such file or directory: 'storage:/sales.csv'";
+    expect(explainHiddenPath(cause, sandbox, files)).toBe(
+      `${cause}; only Spark knows storage:/: read it with spark.read, and toPandas() makes it a DataFrame of pandas`,
+    );
+  },
+);
 
 test("without a sandbox nothing is hidden", () => {
   const cause = "No such file or directory: '/home/me/x'";

@@ -5,18 +5,23 @@ import { programFolders, type AttemptFiles } from "./command-files.ts";
 
 /**
  * The cause of a failure, with advice if a local file is missing only because the sandbox hides it: users name files of
- * their own computer, or of the machine, and "does not exist" is not what they see there. Pure.
+ * their own computer, or of the machine, and "does not exist" is not what they see there. Names of the storage, which only
+ * Spark knows, get advice, too. Pure.
  */
 export function explainHiddenPath(cause: string, { kind }: Pick<Sandbox, "kind">, files: AttemptFiles): string {
+  if (STORAGE_NAME.test(cause)) return `${cause}; ${SPARK_ONLY}`;
   const path = kind === "bubblewrap" ? missingPath(cause) : undefined;
   if (path === undefined) return cause;
   // A warm server sees its own folder in that of the account.
   const shown = [...SHOWN, dirname(programFolders(files.folder).storage)];
   if (shown.some((folder) => path === folder || path.startsWith(`${folder}/`))) return cause;
   const name = PLAIN_NAME.test(basename(path)) ? basename(path) : "<name>";
-  return `${cause}; ${HINT}: upload it with PUT /api/v2/files/${name} and read storage:/${name}`;
+  return `${cause}; ${HINT}: upload it with PUT /api/v2/files/${name} and read storage:/${name} with Spark`;
 }
 
+/** Python opens a name of the storage as if it were a local file. */
+const STORAGE_NAME = /\bNo such file or directory: b?['"]storage:\//;
+const SPARK_ONLY = "only Spark knows storage:/: read it with spark.read, and toPandas() makes it a DataFrame of pandas";
 const HINT =
   "programs see only the account's storage and their own folder, not the files of the machine or of your computer";
 /** What programs see of the machine, and their own folders. */

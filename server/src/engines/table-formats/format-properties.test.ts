@@ -80,6 +80,14 @@ it("splits Delta's list of files by the processors of this machine, and leaves c
   expect(added(["iceberg"]).properties).not.toHaveProperty(partitions);
 });
 
+it("keeps no state of Delta's tables in executors elsewhere, which would not be released", () => {
+  const cache = "spark.databricks.delta.snapshotCache.storageLevel";
+  const { properties } = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE);
+  expect(properties[cache]).toBe("NONE");
+  expect(runsNoUserCode(properties)).toBe(true);
+  expect(added(["delta"]).properties).not.toHaveProperty(cache);
+});
+
 it("commits to local files exclusively, also if executors are elsewhere", () => {
   const files = { "spark.hadoop.fs.AbstractFileSystem.file.impl": "headgate.localfs.ExclusiveLocalFs" };
   expect(withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE).properties).toMatchObject(files);

@@ -23,6 +23,7 @@ const EXTENSIONS: Readonly<Record<TableFormat, string>> = {
 const icebergSetting = `spark.sql.catalog.${ICEBERG_CATALOG}`;
 const icebergLocks = "spark.hadoop.iceberg.engine.hive.lock-enabled";
 const snapshotPartitions = "spark.databricks.delta.snapshotPartitions";
+const snapshotCache = "spark.databricks.delta.snapshotCache.storageLevel";
 
 const DELTA: Properties = {
   "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -46,9 +47,13 @@ const WITHOUT_LOCKS: Properties = { [icebergLocks]: "false" };
 /** Delta's own number. It suits large clusters: on a small machine it made a first statement many times slower. */
 const DELTA_PARTITIONS = 50;
 
+/** Spark does not release executors with cached data, and others need the executors of a cluster elsewhere, too. */
+const UNCACHED: Properties = { [snapshotCache]: "NONE" };
+
 /** Properties that users may override. */
 export function formatDefaults(formats: readonly TableFormat[], { processors }: FormatContext): Properties {
-  if (!formats.includes("delta") || processors === undefined) return {};
+  if (!formats.includes("delta")) return {};
+  if (processors === undefined) return UNCACHED;
   return { [snapshotPartitions]: String(Math.min(Math.max(processors, 2), DELTA_PARTITIONS)) };
 }
 
@@ -85,7 +90,7 @@ const COMBINATIONS: readonly (readonly TableFormat[])[] = [["delta"], ["iceberg"
 
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ["spark.sql.extensions", COMBINATIONS.map(extensionsOf)],
-  ...Object.entries(FIXED).map(([key, value]): [string, string[]] => [key, [value]]),
+  ...Object.entries({ ...FIXED, ...UNCACHED }).map(([key, value]): [string, string[]] => [key, [value]]),
 ]);
 
 /** Whether it is a property of ours, with a value of ours. The same property with another value may load users' code. */

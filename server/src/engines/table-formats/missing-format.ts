@@ -1,11 +1,13 @@
 /** Says what to do when Spark's error is that it lacks a table format. */
 import type { TableFormat } from "./table-format.ts";
 
-const addFormat = (format: TableFormat): string => `add "${format}" to table_formats of the cluster`;
+const addFormat = (format: TableFormat): string =>
+  `add "${format}" to table_formats of the cluster with PUT /api/v2/clusters/<its label>`;
 
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/\bDATA_SOURCE_NOT_FOUND\b[^\n]{0,100}: delta\b/i, addFormat("delta")],
   [/\bClassNotFoundException\b[^\n]{0,50}\bio\.delta\./, addFormat("delta")],
+  [/\bNo module named '?delta\b/, addFormat("delta")],
   // A table by its path: delta.`/a/b`.
   [/\bTABLE_OR_VIEW_NOT_FOUND\b[^\n]{0,100}`delta`\.`[^`\n]{0,300}\//, addFormat("delta")],
   [/\bDATA_SOURCE_NOT_FOUND\b[^\n]{0,100}: iceberg\b/i, addFormat("iceberg")],

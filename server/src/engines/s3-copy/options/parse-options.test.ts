@@ -181,7 +181,10 @@ describe("the arguments of a copy", () => {
     [`${minimal} --storageClass 'a b'`, /^--storageClass must be a storage class/],
     ["--src s3://my_logs/a --dest s3://dst/b", /^--src names a bucket with an underscore/],
     ["--src s3://src/a --dest s3a://my_logs", /^--dest names a bucket with an underscore/],
-    ["--src ftp://src/a --dest s3://dst/b", "--src: the URI must begin with s3://, s3a://, s3n://, hdfs:// or file:/."],
+    [
+      "--src ftp://src/a --dest s3://dst/b",
+      "--src: the URI must begin with storage:/, s3://, s3a://, s3n://, hdfs:// or file:/.",
+    ],
     ["--src s3n://A:hunter2@src/a --dest s3://dst/b", /^--src must not contain keys/],
     ["--src s3n://A:hun/ter2@src/a --dest s3://dst/b", /^--src must not contain keys/],
     [
