@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { FormatJars } from "../src/engines/table-formats/format-jars.ts";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
 import { because, NO_EXECUTORS } from "./skip-reasons/skip-reasons.ts";
@@ -189,9 +189,9 @@ describe.skipIf(executorsAreMissing)("table formats on a standalone cluster with
   }, SET_UP_MS);
   afterAll(async () => {
     await account.put(`/api/v2/clusters/${CLUSTER.label}/state`, { state: "terminate", force: true });
-    await expect
-      .poll(async () => (await account.get(`/api/v2/clusters/${CLUSTER.label}/state`)).state, PATIENCE)
-      .toBe("DOWN");
+    await vi.waitFor(async () => {
+      expect((await account.get(`/api/v2/clusters/${CLUSTER.label}/state`)).state).toBe("DOWN");
+    }, PATIENCE);
     await cluster.stop();
   }, 300_000);
 
