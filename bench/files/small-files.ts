@@ -35,7 +35,7 @@ interface Page {
 export async function checkSmallFiles(readPage: (query: string) => Promise<Page>, prefix: string): Promise<void> {
   const paths = new Set<string>();
   for (let after: string | null = ""; after !== null;) {
-    const query = new URLSearchParams({ prefix, per_page: "1000", ...(after === "" ? {} : { after }) });
+    const query = new URLSearchParams({ prefix, per_page: "100", ...(after === "" ? {} : { after }) });
     const page = await readPage(query.toString());
     for (const { path, size } of page.files) if (size === CONTENTS.length) paths.add(path);
     after = page.next_after;
