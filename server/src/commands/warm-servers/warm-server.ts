@@ -33,7 +33,7 @@ export class WarmServer extends Supervised<SparkScope> {
   readonly ready: Promise<ConnectChannel>;
   readonly #options: WarmServerOptions;
   readonly #stopped = new AbortController();
-  /** The statements that are still to be run. */
+  /** The statements that are to be run when the server is idle for the first time. */
   readonly #whenIdle: string[];
   /** Interrupts the one that runs. */
   #interruptIdle: (() => void) | undefined;
@@ -136,7 +136,7 @@ export class WarmServer extends Supervised<SparkScope> {
     }
   }
 
-  /** A command interrupts these statements. They go on when the server is idle again. */
+  /** A command interrupts these statements. They begin again, in a new session, when the server is idle again. */
   async #loadWhenIdle(): Promise<void> {
     const channel = await this.ready;
     if (this.isRemote || this.#interruptIdle !== undefined || this.#whenIdle.length === 0) return;
@@ -148,13 +148,12 @@ export class WarmServer extends Supervised<SparkScope> {
       void session.interrupt(operationId).catch(() => undefined);
     };
     try {
-      while (this.isIdle && !interruption.signal.aborted) {
-        const [sql] = this.#whenIdle;
-        if (sql === undefined) break;
+      for (const sql of this.#whenIdle) {
+        if (!this.isIdle || interruption.signal.aborted) return;
         operationId = crypto.randomUUID();
         await run(session, sql, operationId);
-        this.#whenIdle.shift();
       }
+      this.#whenIdle.length = 0;
     } catch (error) {
       if (interruption.signal.aborted) return;
       this.#whenIdle.length = 0;

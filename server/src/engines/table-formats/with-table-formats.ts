@@ -7,14 +7,26 @@ import type { TableFormat } from "./table-format.ts";
 const OWN_METASTORE = "spark.headgate.metastore.secret";
 
 /**
- * The first table of Delta in a server takes many seconds of processor time, most of them to read the table's log. Spark
- * replaces the variable by the server's own folder. A statement that was interrupted is run again.
+ * The first table of a format in a server takes seconds of processor time, most of them to load classes. These statements
+ * make one in the server's own folder, by whose name Spark replaces the variable; Iceberg needs a catalog for it.
  */
-const DELTA_WARM_UP = [
-  "create table if not exists delta.`${spark.local.dir}/delta-warm-up` (id int, name string) using delta",
-  "insert into delta.`${spark.local.dir}/delta-warm-up` values (1, 'a')",
-  "select * from delta.`${spark.local.dir}/delta-warm-up` where id > 0 order by id",
-];
+const WARM_UP: Readonly<Record<TableFormat, readonly string[]>> = {
+  delta: firstTable("delta.`${spark.local.dir}/delta-warm-up`", "delta"),
+  iceberg: [
+    "set spark.sql.catalog.warm_up=org.apache.iceberg.spark.SparkCatalog",
+    "set spark.sql.catalog.warm_up.type=hadoop",
+    "set spark.sql.catalog.warm_up.warehouse=${spark.local.dir}/iceberg-warm-up",
+    ...firstTable("warm_up.one.first", "iceberg"),
+  ],
+};
+
+function firstTable(name: string, format: TableFormat): string[] {
+  return [
+    `create table if not exists ${name} (id int, name string) using ${format}`,
+    `insert into ${name} values (1, 'a')`,
+    `select * from ${name} where id > 0 order by id`,
+  ];
+}
 
 export interface FormatParts extends FormatFiles {
   /** The processors of this node if tasks run in the driver's own JVM; undefined: they run on a cluster elsewhere. */
@@ -48,7 +60,7 @@ export function withTableFormats(
     env: { ...contribution.env, ...(pythonPath === undefined ? {} : { PYTHONPATH: pythonPath }) },
     readOnly: [...contribution.readOnly, ...foldersOf(jars), ...(pythonPath === undefined ? [] : [pythonPath])],
     hasTableFormats: true,
-    warmUp: formats.includes("delta") && processors !== undefined ? DELTA_WARM_UP : [],
+    warmUp: processors === undefined ? [] : formats.flatMap((format) => WARM_UP[format]),
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
   };
 }
