@@ -1,7 +1,7 @@
 /**
  * `npm run bench:files -- [GiB] [rounds] [local|s3]`: uploads and downloads of one large file (2 GiB) through Headgate, and
  * 10,000 uploads of 1 KiB, on the server's disk and on S3 (SeaweedFS), against a bare Node server that streams to and from
- * the same disk or store. Each round measures both, one after the other. The memory is that of Headgate's server process.
+ * the same disk or store. Each round of the large file measures both, one after the other. The memory is that of Headgate's server process.
  */
 import "../run-folder.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -74,7 +74,7 @@ async function compare(where: string, headgate: BenchHeadgate, bare: Program): P
   }
 }
 
-/** The bare server has no accounts, no audit and only one file: the ratio shows what these cost, and has no limit. */
+/** The bare server has no accounts, no audit and only one file: the ratio shows what these cost, and is not checked. */
 async function compareSmall(where: string, headgate: BenchHeadgate, bare: Program): Promise<void> {
   const bareRate = await uploadSmallFiles(() => bare.url);
   let rate = 0;

@@ -21,8 +21,11 @@ export async function uploadSmallFiles(urlOf: (index: number) => string, token?:
       if (response.statusCode !== 200) throw new Error(`PUT ${url}: status ${response.statusCode}`);
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  agent.destroy();
+  try {
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  } finally {
+    agent.destroy();
+  }
   return (COUNT * 1000) / (performance.now() - began);
 }
 

@@ -12,13 +12,18 @@ import org.apache.spark.sql.connect.service.SparkConnectService
  * looks for compiled code by class loader.
  */
 object WarmServer extends Logging {
-  def main(args: Array[String]): Unit = {
-    val session = SparkSession.builder().config("spark.sql.artifact.isolation.enabled", "false").getOrCreate()
-    // Later threads inherit it. It also finds the classes of jars that statements add.
-    Thread.currentThread().setContextClassLoader(session.sharedState.jarClassLoader)
-    SparkConnectService.start(session.sparkContext)
-    // Our server reads the port from this line (`readPort`).
-    logInfo(s"Spark Connect server started at: ${SparkConnectService.hostAddress}:${SparkConnectService.localPort}")
-    new CountDownLatch(1).await() // it ends by a signal
-  }
+  def main(args: Array[String]): Unit =
+    try {
+      val session = SparkSession.builder().config("spark.sql.artifact.isolation.enabled", "false").getOrCreate()
+      // Threads started from here on inherit this class loader, which also finds the classes of jars that statements add.
+      Thread.currentThread().setContextClassLoader(session.sharedState.jarClassLoader)
+      SparkConnectService.start(session.sparkContext)
+      // Our server reads the port from this line (`readPort`).
+      logInfo(s"Spark Connect server started at: ${SparkConnectService.hostAddress}:${SparkConnectService.localPort}")
+      new CountDownLatch(1).await() // until the process gets a signal
+    } catch {
+      case failure: Throwable =>
+        logError("the Spark Connect server could not start", failure)
+        System.exit(1) // other threads would keep the process
+    }
 }

@@ -135,6 +135,8 @@ export const INTERPOLATED_TABLES: Readonly<Record<string, Readonly<Record<string
   "db/export/write-export.ts": { "{client.escapeIdentifier()}": [] },
   // every table with a sealed column; the test counts the declaration of the column as the writing
   "db/reseal.ts": { "{table}": [] },
+  // tables of Spark
+  "engines/table-formats/with-table-formats.ts": { "{format}": [], "{name}": [] },
   "folders/store/deletion.ts": { "{type}": ["dashboard", "note"] },
   "notebooks/store/contents.ts": { "{owner}_content": ["dashboard_content", "note_content"] },
   "notebooks/store/list-readable.ts": { "{table}": ["dashboard", "note"] },

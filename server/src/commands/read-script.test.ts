@@ -137,8 +137,8 @@ describe("a script in the account's own folder", () => {
     await (
       await given.account()
     )
-      .post("/commands", script("storage:/jobs/own.py"))
-      .refused(422, /^script_location cannot be read/);
+      .post("/commands", script("storage:/jobs/$&.py"))
+      .refused(422, /^script_location cannot be read: storage:\/jobs\/\$&\.py: not found/);
   });
 
   test("is not read from outside of that folder", async () => {

@@ -30,9 +30,9 @@ export async function readScript(
   } catch (error) {
     if (signal.aborted) throw unreachable("the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (transientKinds.has(error.kind)) throw unreachable(error.message, error);
-    if (error.kind !== "too-large")
-      throw invalid(FIELD, `cannot be read: ${error.message.replaceAll(uri, scriptLocation)}`);
+    const message = error.message.replaceAll(uri, () => scriptLocation);
+    if (transientKinds.has(error.kind)) throw unreachable(message, error);
+    if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${message}`);
     if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
     throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
   } finally {

@@ -13,19 +13,18 @@ export interface RunningTasks {
   stop(): Promise<void>;
 }
 
-/** Rarer tasks can wait until the start is over. */
-const SOON_SECONDS = 60;
+const MINUTE = 60;
 
 /**
- * Runs each task now, or within the first minute if it is rarer than that, and again `everySeconds` after each run.
- * Failures are logged and do not change the schedule. The runs are spread over time, so that tasks with the same period
+ * Tasks with a period of up to a minute run now; the others first run within a minute, when startup is over. Each runs
+ * again `everySeconds` after its last run. Failures are logged and do not change the schedule. The runs are spread over time, so that tasks with the same period
  * do not all need a connection at once.
  */
 export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): RunningTasks {
   const stopped = new AbortController();
   const loops = tasks.map(async (task, index) => {
     const part = (index + 1) / tasks.length;
-    if (task.everySeconds > SOON_SECONDS) await pause(part * SOON_SECONDS * 1000, stopped.signal);
+    if (task.everySeconds > MINUTE) await pause(part * MINUTE * 1000, stopped.signal);
     await loop(task, part, log, stopped.signal);
   });
   return {

@@ -53,7 +53,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   const client = new Client(connection);
   await client.connect();
-  // With PostgreSQL's 4,096 rounds of hashing, logging in would take a quarter of the time of a test's connection.
+  // With PostgreSQL's 4,096 rounds of hashing, hashing would take a quarter of the time that a test needs to connect.
   await client.query("set scram_iterations = 1");
   await client.query(
     `alter role ${client.escapeIdentifier(postgres.user)} password ${client.escapeLiteral(postgres.password)}`,

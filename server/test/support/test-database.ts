@@ -29,13 +29,15 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
   };
 }
 
-/** One session for all databases of this worker, because a new one takes longer than the statement. */
-let maintenance: Promise<Client> | undefined;
+/**
+ * One session for all databases of this worker, because a new one takes longer than the statement. It ends with the
+ * worker.
+ */
+let maintenance: Client | undefined;
 
 async function asMaintenance(server: ClientConfig, ...statements: string[]): Promise<void> {
-  maintenance ??= connect({ ...server, database: "headgate" });
-  const client = await maintenance;
-  for (const sql of statements) await client.query(sql);
+  maintenance ??= await connect({ ...server, database: "headgate" });
+  for (const sql of statements) await maintenance.query(sql);
 }
 
 async function connect(config: ClientConfig): Promise<Client> {

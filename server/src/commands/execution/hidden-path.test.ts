@@ -43,7 +43,7 @@ test.each([{ kind: "bubblewrap" }, { kind: "none" }] as const)(
   (sandbox) => {
     const cause = "FileNotFoundError: [Errno 2] No such file or directory: 'storage:/sales.csv'";
     expect(explainHiddenPath(cause, sandbox, files)).toBe(
-      `${cause}; only Spark knows storage:/: read it with spark.read, and toPandas() makes it a DataFrame of pandas`,
+      `${cause}; names with storage:/ work only in Spark: read the file with spark.read; toPandas() makes it a DataFrame of pandas`,
     );
   },
 );

@@ -21,7 +21,8 @@ export function explainHiddenPath(cause: string, { kind }: Pick<Sandbox, "kind">
 
 /** Python opens a name of the storage as if it were a local file. */
 const STORAGE_NAME = /\bNo such file or directory: b?['"]storage:\//;
-const SPARK_ONLY = "only Spark knows storage:/: read it with spark.read, and toPandas() makes it a DataFrame of pandas";
+const SPARK_ONLY =
+  "names with storage:/ work only in Spark: read the file with spark.read; toPandas() makes it a DataFrame of pandas";
 const HINT =
   "programs see only the account's storage and their own folder, not the files of the machine or of your computer";
 /** What programs see of the machine, and their own folders. */

@@ -76,12 +76,6 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     expect(await logOf(id)).toContain("TABLE_OR_VIEW_NOT_FOUND");
   });
 
-  // Spark compiles the code of a query once per class loader, and isolated sessions have one each.
-  test("has the class loader of the other queries", async () => {
-    const { id } = await runSql(spark.account, "set spark.sql.artifact.isolation.enabled");
-    expect(await resultsOf(id)).toBe("spark.sql.artifact.isolation.enabled\tfalse\r\n");
-  });
-
   test("uses the classes of a jar that it adds, as later queries do", async () => {
     const jar = readFileSync(join(import.meta.dirname, "fixtures/greeting.jar"));
     expect((await upload(spark.account, "lib/greeting.jar", jar)).status).toBe(200);
@@ -89,6 +83,10 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     const greetings = "select greet(string(id)) from range(0, 2, 1, 2) order by id";
     const { id } = await runSql(spark.account, `add jar storage:/lib/greeting.jar; ${greet}; ${greetings}`);
     expect(await resultsOf(id)).toBe("hello 0\r\nhello 1\r\n");
+    // Another jar of the same name, which is a zip file with a comment.
+    const other = Buffer.concat([jar.subarray(0, -2), Buffer.from("\u0001\u0000x")]);
+    expect((await upload(spark.account, "other/greeting.jar", other)).status).toBe(200);
+    await runSql(spark.account, "add jar storage:/other/greeting.jar; select sum(id) from range(0, 4, 1, 2)");
     const { id: later } = await runSql(spark.account, `${greet}; ${greetings}`);
     expect(await resultsOf(later)).toBe("hello 0\r\nhello 1\r\n");
   });

@@ -21,7 +21,7 @@ describe.skipIf(sparkIsMissing)("the versions of a table", () => {
     const { results } = await spark.account.get(`/commands/${id}/results`);
     return results.split("\r\n").slice(0, -1);
   }
-  /** In the second version of a table, after its creation. */
+  /** The time of the version with the first rows; the one before it is the empty table. */
   async function timeOfFirstRows(format: string, table: string): Promise<string> {
     if (format === "iceberg") return (await rows(`select min(committed_at) from ${table}.snapshots`))[0] ?? "";
     const history = await rows(`describe history ${table}`);

@@ -29,7 +29,7 @@ export interface OpenedServer {
   /** Settles when its process was started; it may not answer yet. */
   readonly started: Promise<void>;
   /** Statements to run when it is idle for the first time. Absent: none. */
-  readonly warmUp?: readonly string[] | undefined;
+  readonly warmUp?: Contribution["warmUp"];
 }
 
 /** <data>/accounts/<account>/spark/<name>: the folders that the account's user has to pass. */

@@ -33,8 +33,8 @@ export class WarmServer extends Supervised<SparkScope> {
   readonly ready: Promise<ConnectChannel>;
   readonly #options: WarmServerOptions;
   readonly #stopped = new AbortController();
-  /** The statements that are to be run when the server is idle for the first time. */
-  readonly #whenIdle: string[];
+  /** The groups of statements that are still to be run when the server is idle. */
+  readonly #whenIdle: (readonly string[])[];
   /** Interrupts the one that runs. */
   #interruptIdle: (() => void) | undefined;
   readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
@@ -136,7 +136,7 @@ export class WarmServer extends Supervised<SparkScope> {
     }
   }
 
-  /** A command interrupts these statements. They begin again, in a new session, when the server is idle again. */
+  /** A command interrupts these statements. Their group begins again, in a new session, when the server is idle again. */
   async #loadWhenIdle(): Promise<void> {
     const channel = await this.ready;
     if (this.isRemote || this.#interruptIdle !== undefined || this.#whenIdle.length === 0) return;
@@ -148,12 +148,16 @@ export class WarmServer extends Supervised<SparkScope> {
       void session.interrupt(operationId).catch(() => undefined);
     };
     try {
-      for (const sql of this.#whenIdle) {
-        if (!this.isIdle || interruption.signal.aborted) return;
-        operationId = crypto.randomUUID();
-        await run(session, sql, operationId);
+      for (;;) {
+        const [group] = this.#whenIdle;
+        if (group === undefined) return;
+        for (const sql of group) {
+          if (!this.isIdle || interruption.signal.aborted) return;
+          operationId = crypto.randomUUID();
+          await run(session, sql, operationId);
+        }
+        this.#whenIdle.shift();
       }
-      this.#whenIdle.length = 0;
     } catch (error) {
       if (interruption.signal.aborted) return;
       this.#whenIdle.length = 0;

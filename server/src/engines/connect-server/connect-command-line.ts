@@ -151,6 +151,8 @@ function serverRules(work: string): Record<string, string> {
     // The spool and the renderer hold whole batches in memory.
     "spark.connect.grpc.arrow.maxBatchSize": "4m",
     "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
+    // Sessions share a folder for the files and jars that they add. Two of one name would fail all later queries.
+    "spark.files.overwrite": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
   };

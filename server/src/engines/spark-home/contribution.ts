@@ -19,8 +19,11 @@ export interface Contribution {
   readonly generation?: number | undefined;
   /** Whether table formats are part of it, so that their settings are not the users'. */
   readonly hasTableFormats?: boolean;
-  /** Statements for a warm server that is idle for the first time: they load classes that its other statements do not. */
-  readonly warmUp?: readonly string[];
+  /**
+   * Statements for a warm server that is idle for the first time: they load classes that its other statements do not. Those
+   * of a group need the same session.
+   */
+  readonly warmUp?: readonly (readonly string[])[] | undefined;
   /** Properties that were left out because the server sets them. */
   readonly ignored?: readonly string[];
 }

@@ -66,8 +66,8 @@ it("uses the locks of an external metastore, which other writers may rely on", (
 });
 
 it("lets an idle server load its formats, unless its executors are elsewhere", () => {
-  expect(added(["delta"]).warmUp).toHaveLength(3);
-  expect(added(["iceberg"]).warmUp?.join("; ")).toMatch(/^set .*; create table if not exists warm_up\.one\.first/);
+  expect(added(["delta"]).warmUp?.flat()[0]).toContain("using delta");
+  expect(added(TABLE_FORMATS).warmUp).toHaveLength(2);
   const elsewhere = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE);
   expect(elsewhere.warmUp).toEqual([]);
 });
@@ -84,7 +84,6 @@ it("keeps no state of Delta's tables in executors elsewhere, which would not be 
   const cache = "spark.databricks.delta.snapshotCache.storageLevel";
   const { properties } = withTableFormats(NOTHING_CONTRIBUTED, ["delta"], ELSEWHERE);
   expect(properties[cache]).toBe("NONE");
-  expect(runsNoUserCode(properties)).toBe(true);
   expect(added(["delta"]).properties).not.toHaveProperty(cache);
 });
 

@@ -90,7 +90,7 @@ const COMBINATIONS: readonly (readonly TableFormat[])[] = [["delta"], ["iceberg"
 
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ["spark.sql.extensions", COMBINATIONS.map(extensionsOf)],
-  ...Object.entries({ ...FIXED, ...UNCACHED }).map(([key, value]): [string, string[]] => [key, [value]]),
+  ...Object.entries(FIXED).map(([key, value]): [string, string[]] => [key, [value]]),
 ]);
 
 /** Whether it is a property of ours, with a value of ours. The same property with another value may load users' code. */

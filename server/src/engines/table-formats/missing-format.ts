@@ -2,7 +2,7 @@
 import type { TableFormat } from "./table-format.ts";
 
 const addFormat = (format: TableFormat): string =>
-  `add "${format}" to table_formats of the cluster with PUT /api/v2/clusters/<its label>`;
+  `add "${format}" to table_formats of the cluster: PUT /api/v2/clusters/<its label>`;
 
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/\bDATA_SOURCE_NOT_FOUND\b[^\n]{0,100}: delta\b/i, addFormat("delta")],

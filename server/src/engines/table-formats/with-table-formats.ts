@@ -8,14 +8,14 @@ const OWN_METASTORE = "spark.headgate.metastore.secret";
 
 /**
  * The first table of a format in a server takes seconds of processor time, most of them to load classes. These statements
- * make one in the server's own folder, by whose name Spark replaces the variable; Iceberg needs a catalog for it.
+ * create one in the server's own folder, whose name Spark substitutes; Iceberg needs a catalog of its own for it.
  */
 const WARM_UP: Readonly<Record<TableFormat, readonly string[]>> = {
-  delta: firstTable("delta.`${spark.local.dir}/delta-warm-up`", "delta"),
+  delta: firstTable("delta.`file:${spark.local.dir}/delta-warm-up`", "delta"),
   iceberg: [
     "set spark.sql.catalog.warm_up=org.apache.iceberg.spark.SparkCatalog",
     "set spark.sql.catalog.warm_up.type=hadoop",
-    "set spark.sql.catalog.warm_up.warehouse=${spark.local.dir}/iceberg-warm-up",
+    "set spark.sql.catalog.warm_up.warehouse=file:${spark.local.dir}/iceberg-warm-up",
     ...firstTable("warm_up.one.first", "iceberg"),
   ],
 };
@@ -60,7 +60,7 @@ export function withTableFormats(
     env: { ...contribution.env, ...(pythonPath === undefined ? {} : { PYTHONPATH: pythonPath }) },
     readOnly: [...contribution.readOnly, ...foldersOf(jars), ...(pythonPath === undefined ? [] : [pythonPath])],
     hasTableFormats: true,
-    warmUp: processors === undefined ? [] : formats.flatMap((format) => WARM_UP[format]),
+    warmUp: processors === undefined ? [] : formats.map((format) => WARM_UP[format]),
     ignored: all.map(([key]) => key).filter(isOwnedByFormats),
   };
 }
