@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { TABLE_FORMATS } from "../../engines/table-formats/table-format.ts";
+import { withTableFormats } from "../../engines/table-formats/with-table-formats.ts";
 
 const LAKE = { label: "history" };
 const MERGE = "when matched then update set name = s.name when not matched then insert *";
 
-describe.skipIf(sparkIsMissing)("the versions of a table", () => {
+describe.skipIf(sparkIsMissing)("tables of Delta Lake and Apache Iceberg", () => {
   const spark = useSpark();
 
   beforeAll(async () => {
@@ -60,5 +63,12 @@ describe.skipIf(sparkIsMissing)("the versions of a table", () => {
     // Delta stores changed columns in the metastore after the statement has ended.
     await expect.poll(() => columns(name)).toEqual(["id int", "name string", "price decimal(9,2)"]);
     expect(await described(name)).toMatchObject({ columns: [{ name: "id" }, { name: "name" }, { name: "price" }] });
+  });
+
+  test("the statements that an idle server runs for each format work", async () => {
+    const parts = { jars: [], pythonPath: undefined, processors: 2 };
+    const { warmUp = [] } = withTableFormats(NOTHING_CONTRIBUTED, TABLE_FORMATS, parts);
+    expect(warmUp).toHaveLength(2);
+    for (const group of warmUp) expect((await rows(group.join("; "))).at(-1)).toBe("1\ta");
   });
 });
