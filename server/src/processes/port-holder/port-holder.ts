@@ -184,7 +184,13 @@ async function waitUntilHeld(child: ChildProcess): Promise<Holder | undefined> {
       if ("holds" in Object(message) || "failed" in Object(message)) settle(message);
     });
   });
-  const message = await Promise.race([reported, ended, delay(startTimeoutMs, undefined, { ref: false })]);
+  // Its last message can be read after its exit, but not after the end of the channel.
+  const silent = ended.then((code) => (code !== null && child.connected ? once(child, "disconnect") : undefined));
+  const message = await Promise.race([
+    reported,
+    silent.then(() => undefined),
+    delay(startTimeoutMs, undefined, { ref: false }),
+  ]);
   if (typeof message !== "object" || message === null) {
     child.kill("SIGKILL");
     return undefined;
