@@ -1,7 +1,8 @@
 /**
  * `npm run bench:files -- [GiB] [rounds] [local|s3]`: uploads and downloads of one large file (2 GiB) through Headgate, and
  * 10,000 uploads of 1 KiB, on the server's disk and on S3 (SeaweedFS), against a bare Node server that streams to and from
- * the same disk or store. Each round of the large file measures both, one after the other. The memory is that of Headgate's server process.
+ * the same disk or store. Each round of the large file measures both, one after the other. The memory is that of
+ * Headgate's server process.
  */
 import "../run-folder.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,3 +1,4 @@
+import packageJson from "../../package.json" with { type: "json" };
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -7,7 +8,6 @@ import { openKeyRing } from "../lib/key-ring.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { getPassphrase } from "./passphrase.ts";
-import { productVersion } from "./product-version.ts";
 import { metastoreDatabases } from "./metastore-databases.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
 import { sendAudit } from "./store.ts";
@@ -35,7 +35,7 @@ export function exportCommand(cli: Cli): Command {
           file,
           passphrase,
           readKeyFile: () => readFileSync(config.keyFile, "utf8"),
-          productVersion: productVersion(),
+          productVersion: packageJson.version,
           listAttached: (product) =>
             exportedCatalogs(metastoreDatabases(store), product, () => openKeyRing(config.keyFile)),
           now: new Date(),

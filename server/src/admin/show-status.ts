@@ -1,3 +1,4 @@
+import packageJson from "../../package.json" with { type: "json" };
 import { statfs } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { Command } from "commander";
@@ -9,7 +10,6 @@ import { findRunningServer } from "../running-server.ts";
 import { askReadiness } from "./ask-readiness.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
-import { productVersion } from "./product-version.ts";
 import { withSession } from "./session.ts";
 import { readCounts } from "./store.ts";
 
@@ -27,7 +27,7 @@ export function statusCommand(cli: Cli): Command {
         const counts = await readCounts(db.system);
         const { applied, known } = await migrationState(db.system);
         printObject(cli, options, {
-          version: productVersion(),
+          version: packageJson.version,
           server: serverState(running !== undefined, holder !== undefined, counts.connections > 0),
           pid: running?.pid ?? null,
           address: running?.url ?? null,

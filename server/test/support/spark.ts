@@ -79,3 +79,10 @@ export async function runSql(account: Client, sql: string, more: Record<string, 
   }
   return command;
 }
+
+/** The rows of a query, as text with tabs between the columns. */
+export async function rowsOf(account: Client, sql: string, more: Record<string, unknown> = {}): Promise<string[]> {
+  const { id } = await runSql(account, sql, more);
+  const { results } = await account.get(`/commands/${id}/results`);
+  return results.split("\r\n").slice(0, -1);
+}

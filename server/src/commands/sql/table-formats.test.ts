@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refresh } from "../../../test/support/refresh.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { rowsOf, runSql, useSpark } from "../../../test/support/spark.ts";
 
 const LAKE = { label: "lake" };
 
@@ -16,11 +16,7 @@ describe.skipIf(sparkIsMissing)("tables of Delta Lake and Apache Iceberg", () =>
     await spark.account.put("/api/v2/clusters/lake/state", { state: "terminate", force: true });
   });
 
-  async function rows(sql: string): Promise<string[]> {
-    const { id } = await runSql(spark.account, sql, LAKE);
-    const { results } = await spark.account.get(`/commands/${id}/results`);
-    return results.split("\r\n").slice(0, -1);
-  }
+  const rows = (sql: string): Promise<string[]> => rowsOf(spark.account, sql, LAKE);
   const columns = async (table: string): Promise<string[]> =>
     (await spark.account.get(`/hive/default/${table}`)).map(
       ({ name, type }: { name: string; type: string }) => `${name} ${type}`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { rowsOf, useSpark } from "../../../test/support/spark.ts";
 import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { TABLE_FORMATS } from "../../engines/table-formats/table-format.ts";
 import { withTableFormats } from "../../engines/table-formats/with-table-formats.ts";
@@ -19,11 +19,7 @@ describe.skipIf(sparkIsMissing)("tables of Delta Lake and Apache Iceberg", () =>
     await spark.account.put("/api/v2/clusters/history/state", { state: "terminate", force: true });
   });
 
-  async function rows(sql: string): Promise<string[]> {
-    const { id } = await runSql(spark.account, sql, LAKE);
-    const { results } = await spark.account.get(`/commands/${id}/results`);
-    return results.split("\r\n").slice(0, -1);
-  }
+  const rows = (sql: string): Promise<string[]> => rowsOf(spark.account, sql, LAKE);
   /** The time of the version with the first rows; the one before it is the empty table. */
   async function timeOfFirstRows(format: string, table: string): Promise<string> {
     if (format === "iceberg") return (await rows(`select min(committed_at) from ${table}.snapshots`))[0] ?? "";
